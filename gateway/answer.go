@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Verdict is a worker's word on one event.
+type Verdict string
+
+// The verdicts. Retry spends a try; handback does not (a worker that is
+// shutting down, full, or not the right one).
+const (
+	VerdictDone     Verdict = "done"
+	VerdictRetry    Verdict = "retry"
+	VerdictDead     Verdict = "dead"
+	VerdictHandback Verdict = "handback"
+)
+
+// Reply is one message to the customer. Text is the only type so far; more
+// bubbles are more replies, sent one after another.
+type Reply struct {
+	Type string `json:"type"` // "text"; empty means text
+	Text string `json:"text"`
+}
+
+// Answer is the one message that ends a delivery, published by a worker on
+// cw.reply.<app>.<platform>.<account>.<conv>.
+type Answer struct {
+	// Event is the delivery id of the event answered.
+	Event   string  `json:"event"`
+	Verdict Verdict `json:"verdict"`
+	Replies []Reply `json:"replies"`
+	// AfterMS asks for the next try not before this many milliseconds; 0
+	// leaves it to the application's delays. Retry and handback only.
+	AfterMS int64 `json:"after_ms,omitempty"`
+	// Error says why, for the operator. It is kept in the ledger, cut to 500
+	// characters, and never logged.
+	Error string `json:"error,omitempty"`
+	// Build names the worker's version.
+	Build string `json:"build,omitempty"`
+	// Delivered is how often the broker had handed the offer out; every
+	// delivery before this one ended without a word and is a try.
+	Delivered int `json:"delivered,omitempty"`
+}
+
+// Limits of an answer.
+const (
+	MaxReplies    = 20
+	MaxReplyBytes = 64 << 10
+	maxErrorChars = 500
+)
+
+// ErrBadAnswer is wrapped by every error of ParseAnswer.
+var ErrBadAnswer = errors.New("bad answer") //nolint:gochecknoglobals // a sentinel error is a constant
+
+// ParseAnswer reads and checks an answer. Errors name the field and what would
+// be right, never the text.
+func ParseAnswer(b []byte) (Answer, error) {
+	var a Answer
+	if err := json.Unmarshal(b, &a); err != nil {
+		return a, fmt.Errorf("%w: not the JSON of an answer", ErrBadAnswer)
+	}
+	switch a.Verdict {
+	case VerdictDone, VerdictRetry, VerdictDead, VerdictHandback:
+	default:
+		return a, fmt.Errorf("%w: verdict must be done, retry, dead or handback", ErrBadAnswer)
+	}
+	if a.Event == "" {
+		return a, fmt.Errorf("%w: event is empty", ErrBadAnswer)
+	}
+	if len(a.Replies) > MaxReplies {
+		return a, fmt.Errorf("%w: more than %d replies", ErrBadAnswer, MaxReplies)
+	}
+	for i := range a.Replies {
+		r := &a.Replies[i]
+		if r.Type == "" {
+			r.Type = "text"
+		}
+		if r.Type != "text" {
+			return a, fmt.Errorf("%w: replies[%d].type must be text", ErrBadAnswer, i)
+		}
+		if r.Text == "" || len(r.Text) > MaxReplyBytes || !utf8.ValidString(r.Text) {
+			return a, fmt.Errorf("%w: replies[%d].text must be 1 to %d bytes of UTF-8", ErrBadAnswer, i, MaxReplyBytes)
+		}
+	}
+	if a.AfterMS < 0 || a.AfterMS > int64(24*time.Hour/time.Millisecond) {
+		return a, fmt.Errorf("%w: after_ms must be 0 to 24 h", ErrBadAnswer)
+	}
+	if a.Delivered < 0 || a.Delivered > 1<<20 {
+		return a, fmt.Errorf("%w: delivered must be 0 to %d", ErrBadAnswer, 1<<20)
+	}
+	a.Error = cut(a.Error, maxErrorChars)
+	a.Build = cut(a.Build, 100)
+	return a, nil
+}
+
+func cut(s string, max int) string {
+	if utf8.RuneCountInString(s) <= max {
+		return s
+	}
+	return string([]rune(s)[:max])
+}

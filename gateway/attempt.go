@@ -1,0 +1,24 @@
+package gateway
+
+import "time"
+
+// AttemptEnd closes an attempt with what is known.
+type AttemptEnd struct {
+	Attempt string
+	Message string
+	At      time.Time
+	Outcome Outcome
+	// NextAt is when a retry may begin; UnknownUntil how long an unknown one
+	// waits for evidence.
+	NextAt       time.Time
+	UnknownUntil time.Time
+	// By is "answer" or "restart" (the attempt was found open).
+	By string
+}
+
+// Outgoing is a message handed to a platform client.
+type Outgoing struct {
+	Message Message
+	// VoidAfter: not one byte of the request may be written after this.
+	VoidAfter time.Time
+}

@@ -1,0 +1,68 @@
+package gateway
+
+import "time"
+
+// Conversation is what the ledger knows of one conversation, for operators.
+// It holds identities and no text.
+type Conversation struct {
+	Conv       string     `json:"conv"`
+	Platform   string     `json:"platform"`
+	Account    string     `json:"account"`
+	Chat       ChatKind   `json:"chat"`
+	Identities []Identity `json:"identities"`
+	LastSeq    int64      `json:"last_seq"`
+	// LastHumanAt is when a colleague last wrote by hand; null for never.
+	LastHumanAt *time.Time            `json:"last_human_at"`
+	Events      []ConversationEvent   `json:"events"`
+	Messages    []ConversationMessage `json:"messages"`
+}
+
+// ConversationEvent is a line of a conversation's history.
+type ConversationEvent struct {
+	Event      string                `json:"event"`
+	Run        string                `json:"run,omitempty"`
+	Seq        int64                 `json:"seq,omitempty"`
+	Kind       Kind                  `json:"kind"`
+	Type       string                `json:"type"`
+	Origin     Origin                `json:"origin"`
+	ReceivedAt time.Time             `json:"received_at"`
+	Echo       Judgement             `json:"echo,omitempty"`
+	States     map[string]EventState `json:"states,omitempty"` // by application
+}
+
+// ConversationMessage is an outgoing message without its text.
+type ConversationMessage struct {
+	Message  string       `json:"message"`
+	Event    string       `json:"event"`
+	Part     int          `json:"part"`
+	State    MessageState `json:"state"`
+	Reason   string       `json:"reason,omitempty"`
+	Delivery StatusState  `json:"delivery,omitempty"`
+	Failed   *Problem     `json:"failed,omitempty"`
+	Attempts int          `json:"attempts"`
+	DueAt    time.Time    `json:"due_at"`
+	// Statuses are the distinct transitions seen, with the platform's time.
+	Statuses []SeenStatus `json:"statuses,omitempty"`
+}
+
+// SeenStatus is one distinct status of a message.
+type SeenStatus struct {
+	State StatusState `json:"state"`
+	At    time.Time   `json:"at"`
+}
+
+// Brake is something an admin has stopped. It survives restarts.
+type Brake struct {
+	Scope string    `json:"scope"` // "app"
+	Name  string    `json:"name"`
+	At    time.Time `json:"at"`
+	By    string    `json:"by"`
+}
+
+// AuditEntry is one deed of an admin.
+type AuditEntry struct {
+	At     time.Time `json:"at"`
+	By     string    `json:"by"`
+	What   string    `json:"what"`
+	Target string    `json:"target"`
+}

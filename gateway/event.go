@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// Origin says where an event came from.
+type Origin string
+
+// The origins. Backfill is an event that was sealed, dead or missed and came in
+// later; replay is an old event handed out again by an admin.
+const (
+	OriginLive     Origin = "live"
+	OriginBackfill Origin = "backfill"
+	OriginReplay   Origin = "replay"
+)
+
+// EventRow is an event as the ledger keeps it. Content is the JSON object of
+// Content; Body makes the published form of it.
+type EventRow struct {
+	N          int64 // place in the order of publishing; grows by one
+	ID         string
+	Run        string // replay run, "" for live events
+	Platform   string
+	Account    string // configured name
+	Conv       string
+	Chat       ChatKind
+	Seq        int64 // 0 for statuses, echoes and replays
+	Kind       Kind
+	Origin     Origin
+	Payload    string // id of the payload it came in
+	ReceivedAt time.Time
+	OccurredAt time.Time // zero where the platform gives none
+	Content    []byte
+}
+
+// Event is the published form: the body on CW_EVENT and of every offer, as a
+// worker reads it. The JSON Schema is testdata/schema/event.json.
+type Event struct {
+	// Event is the id of the fact; the same in replays and requeues.
+	Event string `json:"event"`
+	// Delivery is what an answer must name: the event id, for a replay or a
+	// requeue with a suffix.
+	Delivery   string     `json:"delivery"`
+	Conv       string     `json:"conv"`
+	Seq        int64      `json:"seq,omitempty"`
+	Kind       Kind       `json:"kind"`
+	Origin     Origin     `json:"origin"`
+	Run        string     `json:"run,omitempty"`
+	Platform   string     `json:"platform"`
+	Account    string     `json:"account"`
+	Chat       ChatKind   `json:"chat"`
+	Payload    string     `json:"payload"`
+	ReceivedAt time.Time  `json:"received_at"`
+	OccurredAt *time.Time `json:"occurred_at"`
+	Content
+}
+
+// Body renders the published JSON. delivery is the ce-id of this publication.
+// The envelope is written by hand so that the stored content is copied and not
+// decoded again; the order of the fields is fixed.
+func (e *EventRow) Body(delivery string) []byte {
+	var b bytes.Buffer
+	b.Grow(len(e.Content) + 420)
+	field := func(name, value string) {
+		b.WriteString(`,"` + name + `":"`)
+		b.WriteString(value) // ids, names and times: no character needs escaping
+		b.WriteByte('"')
+	}
+	b.WriteString(`{"event":"` + e.ID + `"`)
+	field("delivery", delivery)
+	field("conv", e.Conv)
+	if e.Seq > 0 {
+		b.WriteString(`,"seq":` + strconv.FormatInt(e.Seq, 10))
+	}
+	field("kind", string(e.Kind))
+	field("origin", string(e.Origin))
+	if e.Run != "" {
+		field("run", e.Run)
+	}
+	field("platform", e.Platform)
+	field("account", e.Account)
+	field("chat", string(e.Chat))
+	field("payload", e.Payload)
+	field("received_at", e.ReceivedAt.UTC().Format(time.RFC3339Nano))
+	if e.OccurredAt.IsZero() {
+		b.WriteString(`,"occurred_at":null`)
+	} else {
+		field("occurred_at", e.OccurredAt.UTC().Format(time.RFC3339Nano))
+	}
+	if len(e.Content) > 2 { // more than "{}"
+		b.WriteByte(',')
+		b.Write(e.Content[1:])
+	} else {
+		b.WriteByte('}')
+	}
+	return b.Bytes()
+}
+
+// EncodeContent renders a Content for the ledger. HTML characters stay as they
+// are, since the text is for people and platforms, not for a page.
+func EncodeContent(c *Content) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(c); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}

@@ -1,0 +1,58 @@
+package gateway
+
+import "time"
+
+// Evidence is a status or an echo that is to be judged against the messages we
+// sent. It is parked until it is judged or its deadline passes.
+type Evidence struct {
+	N          int64 // row of the event it came with
+	Kind       Kind  // KindStatus or KindEcho
+	Platform   string
+	Account    string
+	Conv       string
+	ExternalID string
+	Marker     string
+	Status     Status
+	At         time.Time // platform's time, else ours
+	Deadline   time.Time
+}
+
+// Judgement is what became of a piece of evidence.
+type Judgement string
+
+// The judgements. Undecided stays parked.
+const (
+	JudgedOurs      Judgement = "ours"
+	JudgedHuman     Judgement = "human"
+	JudgedForeign   Judgement = "foreign"
+	JudgedUndecided Judgement = "undecided"
+)
+
+// How long evidence waits for the message it speaks of.
+const (
+	ParkStatus = 10 * time.Minute
+	ParkEcho   = 10 * time.Second
+)
+
+// Change is one change of a message's state, as published on CW_RESULT.
+type Change struct {
+	N        int64        `json:"n"`
+	At       time.Time    `json:"at"`
+	Message  string       `json:"message,omitempty"`
+	Task     string       `json:"task,omitempty"`
+	Part     int          `json:"part"`
+	App      string       `json:"app,omitempty"`
+	Event    string       `json:"event,omitempty"`
+	Platform string       `json:"platform"`
+	Account  string       `json:"account"`
+	Conv     string       `json:"conv"`
+	State    MessageState `json:"state,omitempty"`
+	Delivery StatusState  `json:"delivery,omitempty"`
+	Code     string       `json:"code,omitempty"`
+	// By says what told it: "answer" (of the platform), "status", "echo",
+	// "timeout", "restart", "operator", "task".
+	By string `json:"by"`
+	// Echo is set when this is the judgement of an echo: ours, human.
+	Echo       Judgement `json:"echo,omitempty"`
+	ExternalID string    `json:"external_id,omitempty"`
+}

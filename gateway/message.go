@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"strings"
+	"time"
+)
+
+// MessageState is where an outgoing message stands (promise 2). Sending is an
+// attempt that is open; it counts as waiting in the sums.
+type MessageState string
+
+// The states of a message.
+const (
+	MessageWaiting   MessageState = "waiting"
+	MessageSending   MessageState = "sending"
+	MessageAccepted  MessageState = "accepted"  // the platform took it
+	MessageRejected  MessageState = "rejected"  // the platform refused it for good
+	MessageUnknown   MessageState = "unknown"   // it may have left; never repeated by us
+	MessageExpired   MessageState = "expired"   // too old to be sent
+	MessageCancelled MessageState = "cancelled" // a part after an unknown or rejected one
+	MessageHeld      MessageState = "held"      // waits for a person's release (replay)
+)
+
+// Marker is what we leave on a message when sending it: the message's id, the
+// same for all attempts of it.
+const markerPrefix = "ms_"
+
+// OurMarker says whether s can be a marker of ours.
+func OurMarker(s string) bool {
+	return strings.HasPrefix(s, markerPrefix) && len(s) == len(markerPrefix)+26
+}
+
+// Message is one part of a task, the unit of sending. Order in a conversation
+// is (DueAt, ID).
+type Message struct {
+	ID       string // "ms_" + ULID; the marker
+	Task     string
+	Part     int // from 0
+	Parts    int
+	App      string
+	Event    string // the delivery it answers
+	Platform string
+	Account  string
+	Conv     string
+	DueAt    time.Time
+	State    MessageState
+	Reason   string
+	Reply    Reply
+	// Attempts is how many were begun; NextAt when the next may begin.
+	Attempts int
+	NextAt   time.Time
+	// ExternalID is the platform's receipt.
+	ExternalID string
+	// Delivery is the furthest status seen: "", sent, delivered, read, played;
+	// Failed is set by a failed status and never hidden by a lower one.
+	Delivery StatusState
+	Failed   *Problem
+	// To is how the platform knows the recipient.
+	To []Identity
+	// UnknownUntil: while unknown, the conversation waits for evidence until
+	// then.
+	UnknownUntil time.Time
+}
+
+// OutcomeKind is what is known after an attempt. There are four.
+type OutcomeKind string
+
+// The outcomes.
+const (
+	OutcomeAccepted OutcomeKind = "accepted" // the platform answered with its receipt
+	OutcomeRetry    OutcomeKind = "retry"    // certainly not sent; may be tried again
+	OutcomeRejected OutcomeKind = "rejected" // certainly not sent; never will be
+	OutcomeUnknown  OutcomeKind = "unknown"  // may have been sent
+)
+
+// Scope says who else must wait after a retry outcome.
+type Scope string
+
+// The scopes of a retry.
+const (
+	ScopePair    Scope = "pair"    // this conversation only
+	ScopeAccount Scope = "account" // every conversation of the account
+)
+
+// Outcome is the result of one attempt, made by a platform client.
+type Outcome struct {
+	Kind       OutcomeKind
+	ExternalID string
+	// After is the least wait before the next attempt (retry); 0 leaves it
+	// to the outbox.
+	After time.Duration
+	Scope Scope
+	// Code is the platform's code or a word of ours ("timeout", "refused",
+	// "http_503"); a closed set per platform, safe as a label.
+	Code string
+	// Detail is for the operator; it carries no secret, text or number.
+	Detail string
+	// Aliases are identities of the recipient learned from the answer.
+	Aliases []Identity
+}
+
+// Attempt is one call of a platform, stored before the call is made.
+type Attempt struct {
+	ID        string // "at_" + ULID
+	Message   string
+	N         int // 1, 2, ...
+	StartedAt time.Time
+	// VoidAfter: no byte of the request is written after this instant, so an
+	// attempt found open later than VoidAfter + 5 s has its final outcome.
+	VoidAfter time.Time
+	EndedAt   time.Time
+	Outcome   *Outcome
+}

@@ -1,0 +1,97 @@
+package gateway
+
+import "time"
+
+// RelayPosition is how far the relay is in the archive: every payload up to and
+// including Pos is relayed, and of the next one the first Item items.
+type RelayPosition struct {
+	Pos  int64
+	Item int
+}
+
+// ItemState is what the relay decided about an item. A known event id turns
+// ItemEvent into a duplicate inside the ledger.
+type ItemState string
+
+// The states of an item (promise 2).
+const (
+	ItemEvent     ItemState = "event"
+	ItemDuplicate ItemState = "duplicate"
+	ItemIgnored   ItemState = "ignored"
+	ItemDead      ItemState = "dead"
+)
+
+// ItemRow is one decoded item on its way into the ledger.
+type ItemRow struct {
+	Index   int // within the payload, from 0
+	State   ItemState
+	Reason  string // for ignored and dead; a closed set
+	Detail  string // for the operator; no text of the message
+	Event   EventRow
+	Chat    Chat
+	Wanted  []string // names of the applications that want it
+	Status  *Status  // evidence, for kind status
+	Echo    *Echo    // evidence, for kind echo
+	Sender  []Identity
+	OwnHop  bool // written by another account of ours: counts a hop
+	HopsMax int  // hops after which it is ignored as "hop_limit"; 0 = no limit
+}
+
+// RelayedPayload is a payload, or a slice of one with many items, on its way
+// into the ledger.
+type RelayedPayload struct {
+	Pos        int64
+	Platform   string
+	Endpoint   string
+	ReceivedAt time.Time
+	// State is empty for a payload that was decoded; PayloadSealed,
+	// PayloadDead or PayloadIgnored (with Reason) when there are no items.
+	State  PayloadState
+	Reason string
+	Detail string
+	KeyFP  string // of the key that opened it
+	Items  []ItemRow
+	// Last says that no items of this payload follow in a later batch.
+	Last bool
+}
+
+// RelayBatch is one ledger transaction of the relay: at most 100 items.
+type RelayBatch struct {
+	Payloads []RelayedPayload
+	// Again: these payloads come from the queue of payloads to read again (a
+	// mended key, a new account, a requeued dead letter). Their events are
+	// OriginBackfill; the position does not move.
+	Again bool
+	// Run makes it part of a replay: events are OriginReplay, on the replay
+	// lane, unique per run; payload states and the position do not move.
+	Run string
+	// OnlyConv keeps a replay to one conversation; "" means all.
+	OnlyConv string
+}
+
+// RelayResult says what the transaction made.
+type RelayResult struct {
+	Pending    []Pending // new pending rows, in order
+	Events     int
+	Duplicates int
+	OutOfOrder int
+	Parked     int // statuses and echoes to be judged
+}
+
+// AgainRow is a payload to be read again. Item < 0 means all items.
+type AgainRow struct {
+	Pos    int64
+	Item   int
+	Reason string
+}
+
+// ReplayRun is one replay asked for by an admin. The same ID asked twice is one
+// run.
+type ReplayRun struct {
+	ID   string // "run_" + ULID, or chosen by the caller with that prefix
+	By   string
+	At   time.Time
+	What string // for the audit: "payload pl_…", "conv …", "range …"
+	// HoldReplies keeps what workers answer in state held.
+	HoldReplies bool
+}

@@ -1,0 +1,279 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Identity says which store this is. It stands in every stream's metadata, so
+// that a broker of another life is seen before anything is published.
+type Identity struct {
+	ID     string // made once, random
+	Epoch  int64  // raised by a restore
+	Secret []byte // 32 random bytes, key of gateway.ConvID; never leaves the process
+}
+
+// PayloadQuery selects archived payloads, newest first.
+type PayloadQuery struct {
+	Before   int64     // Pos below this; 0 = from the newest
+	Since    time.Time // ReceivedAt at or after; zero = no limit
+	Until    time.Time // ReceivedAt before; zero = no limit
+	Endpoint string
+	Limit    int
+}
+
+// ArchiveStats are the archive's own numbers.
+type ArchiveStats struct {
+	Payloads int64 // rows in it
+	LastPos  int64
+	Rejects  int64
+	Bytes    int64 // of the files
+}
+
+// Archive holds the raw bytes. One goroutine writes it, in group commits with
+// fsync; it is a database of its own, so that nothing else waits in its queue.
+type Archive interface {
+	// Append stores the payload durably and fills Pos and ID. It returns
+	// after the fsync of the commit that holds the row, or with the error
+	// of that commit; never success before. When ctx ends first it returns
+	// ctx's error and the row may or may not be stored. A failed commit (disk
+	// full, read-only) fails the callers in it and nothing later.
+	Append(ctx context.Context, p *gateway.Payload) error
+	// AppendReject keeps an unverified callback, without fsync, and drops the
+	// oldest over the configured count, bytes and age.
+	AppendReject(ctx context.Context, r *gateway.Reject) error
+	// Read returns payloads after pos in order, at most limit and about
+	// maxBytes of bodies (at least one). It holds no snapshot afterwards.
+	Read(ctx context.Context, after int64, limit, maxBytes int) ([]gateway.Payload, error)
+	// Get returns one payload; gateway.ErrNotFound.
+	Get(ctx context.Context, pos int64) (*gateway.Payload, error)
+	// List returns payloads without their bodies (Body nil).
+	List(ctx context.Context, q PayloadQuery) ([]gateway.Payload, error)
+	// Rejects lists rejects newest first with id below before (0 = newest);
+	// Reject returns one with its body.
+	Rejects(ctx context.Context, before int64, limit int) ([]gateway.Reject, error)
+	Reject(ctx context.Context, id int64) (*gateway.Reject, error)
+	// Readmit appends p durably and removes the reject in one transaction.
+	Readmit(ctx context.Context, reject int64, p *gateway.Payload) error
+	// After counts the payloads with Pos above pos.
+	After(ctx context.Context, pos int64) (int64, error)
+	Stats(ctx context.Context) (ArchiveStats, error)
+	// Waiting is the length of the queue of callbacks not yet committed; the
+	// relay pauses while it is longer than one batch.
+	Waiting() int
+	// Probe writes and removes a row: nil means a callback would be taken.
+	Probe(ctx context.Context) error
+	Close() error
+}
+
+// Ledger orders everything after the archive. One writer; commits are grouped;
+// each method that writes is one atomic change. "Durable" methods return after
+// an fsync; the others ride on the next one, since they can be made again from
+// the archive. Methods that take an id which is not there return
+// gateway.ErrNotFound; in the wrong state gateway.ErrConflict.
+type Ledger interface {
+	RelayLedger
+	PublishLedger
+	GateLedger
+	IntakeLedger
+	OutboxLedger
+	AdminLedger
+	Identity() Identity
+	Close() error
+}
+
+// RelayLedger is what the relay needs.
+type RelayLedger interface {
+	Position(ctx context.Context) (gateway.RelayPosition, error)
+	// Relay writes a batch in one transaction; see gateway.RelayBatch. For
+	// each item, in order:
+	//  - ItemEvent: is (event id, run) known? Then a duplicate is recorded
+	//    (payload, item, event) and nothing else. Otherwise the conversation
+	//    is found by the first known identity of Chat, within platform,
+	//    account and chat kind, or made (gateway.ConvID); identities not known yet
+	//    become aliases of it. Kinds that are Ordered get LastSeq+1 (a replay
+	//    gets none); a message older by OccurredAt than the newest message of
+	//    the conversation counts out_of_order. The event row is written and,
+	//    per name in Wanted, one pending row (wanted + 1). Status and Echo
+	//    are parked as gateway.Evidence with the deadline ReceivedAt of now +
+	//    ParkStatus or ParkEcho. OwnHop counts the conversation's hops; at
+	//    HopsMax the item becomes ignored "hop_limit"; an OwnHop item more than
+	//    10 minutes after the last starts again at one.
+	//  - ItemIgnored, ItemDead: recorded with the reason; dead makes a dead
+	//    letter of kind "item".
+	// A payload's state row is written with its Last slice: relayed when any
+	// item of it is an event, else dead when any is dead, else ignored when any
+	// is ignored, else duplicate. A payload that was read Again replaces its old
+	// state row and its old item rows; its again row goes. An Again row with
+	// Item >= 0 touches that item only. Position: (Pos of the last payload, 0)
+	// after a Last slice, else (Pos-1, index after the last item).
+	Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error)
+	// Again lists payloads to be read again, oldest first.
+	Again(ctx context.Context, limit int) ([]gateway.AgainRow, error)
+	// StartRun records a replay; false when the run exists already.
+	StartRun(ctx context.Context, r gateway.ReplayRun) (bool, error)
+}
+
+// PublishLedger feeds the copies for observers.
+type PublishLedger interface {
+	// Unpublished lists events after the publish cursor in order of N; live
+	// and backfill only.
+	Unpublished(ctx context.Context, limit int) ([]gateway.EventRow, error)
+	SetPublished(ctx context.Context, n int64) error
+	UnpublishedChanges(ctx context.Context, limit int) ([]gateway.Change, error)
+	SetChangesPublished(ctx context.Context, n int64) error
+}
+
+// GateLedger is what the gate needs.
+type GateLedger interface {
+	// Heads lists the head of every conversation of the application that has
+	// one, by conversation after afterConv.
+	Heads(ctx context.Context, app, afterConv string, limit int) ([]gateway.Pending, error)
+	// Events returns the rows named by n.
+	Events(ctx context.Context, ns []int64) (map[int64]*gateway.EventRow, error)
+	// Resolve carries out a decision that no answer made (silent, watchdog,
+	// stale) when the row is still pending in the same round; otherwise Late.
+	// Durable.
+	Resolve(ctx context.Context, p gateway.Pending, d gateway.Decision, now time.Time) (gateway.Settled, error)
+	Brakes(ctx context.Context) ([]gateway.Brake, error)
+}
+
+// IntakeLedger is what the intake of answers needs.
+type IntakeLedger interface {
+	Taken(ctx context.Context) (gateway.ReplyPosition, error)
+	// Settle takes answers in order, in one durable transaction together with
+	// the position. The pending row is found by application, conversation and
+	// the event (and run) of the answer, whatever its round; none: Late, counted.
+	// Else decide is called (it must be pure and quick) and carried out:
+	//  - settled: pending row gone, settled row written; Decision.Replies
+	//    become one task with one message per reply, DueAt now, state waiting
+	//    (held when the event's run holds its replies); taken + n.
+	//  - dead: pending row gone, settled row in state dead, dead letter of kind
+	//    "event" with reason, detail and tries.
+	//  - pending: Tries, NextAt, Round + 1.
+	// Head is read afterwards.
+	Settle(ctx context.Context, at gateway.ReplyPosition, answers []gateway.Settlement,
+		decide func(*gateway.Pending, *gateway.Answer) gateway.Decision, now time.Time) ([]gateway.Settled, error)
+	// CountBadAnswers counts answers that could not be read; their events are
+	// found by the gate as silent.
+	CountBadAnswers(ctx context.Context, n int) error
+}
+
+// OutboxLedger is what the sender needs. A message is open while it holds its
+// conversation: waiting, sending, or unknown and not given up. At most one
+// message of a conversation is sending: a unique index says so.
+type OutboxLedger interface {
+	// OpenConversations lists conversations that have an open message, after
+	// afterConv.
+	OpenConversations(ctx context.Context, afterConv string, limit int) ([]string, error)
+	// NextMessage returns the first open message of a conversation by (DueAt,
+	// ID), with its open attempt when it is sending; nil when there is none.
+	// To is filled with the conversation's identities.
+	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
+	// BeginAttempt stores the attempt and sets the message sending, durable.
+	// gateway.ErrConflict when the message is not waiting or another one of
+	// the conversation is sending.
+	BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error
+	// EndAttempt closes an attempt, durable. Evidence that came first wins: a
+	// message whose ExternalID is known by a status is accepted whatever the
+	// outcome. Accepted: external id stored, parked evidence for it judged,
+	// Outcome.Aliases learned for the conversation. Retry: waiting with NextAt.
+	// Rejected: dead letter of kind "message", later open parts of the task
+	// cancelled "after rejected". Unknown: open until GiveUp.
+	EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error
+	// Conclude ends a message without an attempt: MessageUnknown (given up
+	// waiting for evidence: it stays unknown, is not open any more, later
+	// open parts cancelled "after unknown") or MessageExpired (later open
+	// parts expire too).
+	Conclude(ctx context.Context, message string, state gateway.MessageState, reason string, now time.Time) error
+	// Judge looks at parked evidence, oldest first, at most limit, and decides
+	// what it can at now:
+	//  - status: message by marker, else by (account, external id). Found:
+	//    delivery moves by gateway.Forward; a message that is waiting, sending
+	//    or unknown becomes accepted by "status" (while an attempt is open only
+	//    ExternalID is set). Not found: parked until its deadline, then foreign.
+	//  - echo: a message with that external id or marker: ours. Else while
+	//    an attempt of the conversation is open: parked until its deadline.
+	//    Else human; LastHumanAt is set.
+	// Rows that stay parked are not looked at again before something about them
+	// changed or their deadline passed. woken are conversations whose head may
+	// have moved; next is the next deadline, zero for none.
+	Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error)
+}
+
+// AdminLedger is what operators see and do. Writing methods are durable and
+// record an audit entry in the same transaction.
+type AdminLedger interface {
+	// Sums are kept counts, cheap; Recount counts rows, slow. Both leave
+	// Payloads.Archived and Payloads.Pending to the caller.
+	Sums(ctx context.Context) (gateway.Sums, error)
+	Recount(ctx context.Context) (gateway.Sums, error)
+	// Counters are the other counts: late, bad_answer, out_of_order, overrun,
+	// parked, ... by name.
+	Counters(ctx context.Context) (map[string]int64, error)
+	PayloadState(ctx context.Context, pos int64) (PayloadStatus, error)
+	Dead(ctx context.Context, q DeadQuery) ([]gateway.DeadLetter, error)
+	DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error)
+	// Requeue sets an open dead letter moving again: an event is pending in its
+	// old place with no tries spent, Round and Requeue + 1; a message waits
+	// again with the parts cancelled after it; an item or payload is read again.
+	Requeue(ctx context.Context, id, by string, now time.Time) (gateway.Requeued, error)
+	// Drop closes an open dead letter for good.
+	Drop(ctx context.Context, id, by string, now time.Time) error
+	// ReadAgain queues payloads to be read again (sealed, dead, no account).
+	ReadAgain(ctx context.Context, rows []gateway.AgainRow, by string, now time.Time) error
+	// Sealed lists positions of sealed payloads, oldest first, after pos.
+	Sealed(ctx context.Context, endpoint string, after int64, limit int) ([]int64, error)
+	// ConversationPayloads lists positions of the payloads that hold events of
+	// a conversation, in order, after pos.
+	ConversationPayloads(ctx context.Context, conv string, after int64, limit int) ([]int64, error)
+	SetBrake(ctx context.Context, b gateway.Brake, on bool) error
+	Audit(ctx context.Context, e gateway.AuditEntry) error
+	AuditLog(ctx context.Context, limit int) ([]gateway.AuditEntry, error)
+	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
+	// FindConversation resolves identities as the relay does; ErrNotFound.
+	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
+	// Messages lists messages in a state, newest first.
+	Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error)
+	// ReleaseRun lets the held replies of a replay go; returns conversations.
+	ReleaseRun(ctx context.Context, run, by string, now time.Time) ([]string, error)
+	// Stuck describes what waits and since when, for doctor: oldest pending
+	// event per application, open unknowns, open dead letters.
+	Stuck(ctx context.Context, now time.Time) ([]StuckThing, error)
+}
+
+// PayloadStatus is what the ledger knows of a payload.
+type PayloadStatus struct {
+	State  gateway.PayloadState
+	Reason string
+	Detail string
+	KeyFP  string
+	Items  []ItemStatus
+}
+
+// ItemStatus is one item of a payload.
+type ItemStatus struct {
+	Index  int
+	State  gateway.ItemState
+	Reason string
+	Event  string
+	Conv   string
+	Seq    int64
+	Kind   gateway.Kind
+}
+
+// DeadQuery selects dead letters, newest first. Empty State means open.
+type DeadQuery struct {
+	App, Kind, State, Reason string
+	Limit                    int
+}
+
+// StuckThing is one line of doctor.
+type StuckThing struct {
+	What  string
+	Name  string
+	Count int64
+	Since time.Time
+}
