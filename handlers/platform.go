@@ -1,0 +1,38 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Request is one callback as it came, after the body was read within its limit.
+type Request struct {
+	RawQuery string
+	Header   http.Header
+	Body     []byte // nil on GET
+}
+
+// Endpoint is what a platform must provide for one callback URL. The platform
+// packages implement it; the front door calls Challenge and Verify, the relay
+// calls Decode. All three are pure: no I/O, no clock, safe for concurrent use.
+type Endpoint interface {
+	// Challenge answers the platform's GET verification with the body to send
+	// back. Errors: gateway.ErrUnverified, gateway.ErrHostile (a parameter is
+	// missing or doubled), gateway.ErrNoSecret.
+	Challenge(r *Request) ([]byte, error)
+	// Verify says whether the callback is genuine, over the raw bytes, and
+	// which key proved it (gateway.Fingerprint). Errors: gateway.ErrUnverified,
+	// gateway.ErrHostile (the outer envelope is none of the platform's),
+	// gateway.ErrNoSecret. No error text holds a secret or a part of the body.
+	Verify(r *Request) (keyFP string, err error)
+	// Decode opens and reads a payload that Verify accepted. One odd item is an
+	// item with Err and harms no other. Errors: gateway.ErrSealed (no key of
+	// today opens it, or it is addressed to somebody else),
+	// gateway.ErrUndecodable. No items and no error: there is nothing in it
+	// for us. keyFP names the key that opened it.
+	Decode(p *gateway.Payload) (items []gateway.Item, keyFP string, err error)
+	// RefusalStatus is the HTTP status for an unverified callback: 401 for
+	// WhatsApp, 403 for WeCom.
+	RefusalStatus() int
+}
