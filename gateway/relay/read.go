@@ -1,0 +1,118 @@
+package relay
+
+import (
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// numbers are our own phone numbers as the platform tells them, by platform. The
+// relay and a replay both learn from what they read.
+type numbers struct {
+	mu   sync.Mutex
+	seen map[string]struct{}
+}
+
+func (n *numbers) learn(platform, number string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen == nil {
+		n.seen = map[string]struct{}{}
+	}
+	n.seen[platform+":"+number] = struct{}{}
+}
+
+func (n *numbers) ours(platform, number string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, ok := n.seen[platform+":"+number]
+	return ok
+}
+
+// read decodes a payload and decides about each item. It is pure but for the
+// hint about our own numbers.
+func (r *Relay) read(p *gateway.Payload) gateway.RelayedPayload {
+	out := gateway.RelayedPayload{
+		Pos: p.Pos, Platform: p.Platform, Endpoint: p.Endpoint, ReceivedAt: p.ReceivedAt, Last: true,
+	}
+	items, keyFP, err := r.decode(p)
+	out.KeyFP = keyFP
+	if err != nil {
+		out.State, out.Reason = sealedOrDead(err)
+		out.Detail = err.Error()
+		return out
+	}
+	if len(items) == 0 {
+		out.State, out.Reason = gateway.PayloadIgnored, "nothing_for_us"
+		return out
+	}
+	apps := r.o.Directory.Applications()
+	out.Items = make([]gateway.ItemRow, len(items))
+	for i := range items {
+		out.Items[i] = r.item(p, i, &items[i], apps)
+	}
+	return out
+}
+
+// decode guards the process: a payload that makes a decoder panic is a dead
+// letter, not the end of every conversation.
+func (r *Relay) decode(p *gateway.Payload) (items []gateway.Item, keyFP string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.o.Log.Error("relay.panic", zap.String("payload", p.ID), zap.Stack("stack"))
+			items, err = nil, gateway.ErrUndecodable
+		}
+	}()
+	return r.o.Decoder.Decode(p)
+}
+
+func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gateway.Application) gateway.ItemRow {
+	row := gateway.ItemRow{Index: index, State: gateway.ItemEvent, Chat: it.Chat, Status: it.Content.Status, Echo: it.Content.Echo}
+	account, known := r.o.Directory.Account(p.Platform, it.AccountID)
+	row.Event = gateway.EventRow{
+		ID: gateway.EventID(p.Platform, it), Platform: p.Platform, Account: account, Chat: it.Chat.Kind,
+		Kind: it.Kind, Origin: gateway.OriginLive, ReceivedAt: p.ReceivedAt, OccurredAt: it.OccurredAt,
+	}
+	dead := func(reason, detail string) gateway.ItemRow {
+		row.State, row.Reason, row.Detail = gateway.ItemDead, reason, detail
+		return row
+	}
+	switch {
+	case it.Err != "":
+		return dead(gateway.ReasonBadItem, it.Err)
+	case !known:
+		return dead(gateway.ReasonNoAccount, "the platform's account id is not configured")
+	case len(it.Chat.Identities) == 0:
+		return dead(gateway.ReasonBadItem, "the item names nobody")
+	}
+	content, err := gateway.EncodeContent(&it.Content)
+	if err != nil {
+		return dead(gateway.ReasonBadItem, "the item's raw part is not valid JSON")
+	}
+	row.Event.Content = content
+	for i := range apps {
+		if apps[i].Wants(p.Platform, account, it.Kind, it.Chat.Kind) {
+			row.Wanted = append(row.Wanted, apps[i].Name)
+		}
+	}
+	r.hop(p.Platform, it, &row)
+	return row
+}
+
+// hop marks a message that another account of ours wrote: two bots of ours
+// must not talk to each other without end.
+func (r *Relay) hop(platform string, it *gateway.Item, row *gateway.ItemRow) {
+	if it.AccountNumber != "" {
+		r.own.learn(platform, it.AccountNumber)
+	}
+	if it.Kind != gateway.KindMessage || it.Content.From == nil {
+		return
+	}
+	for _, id := range it.Content.From.Identities {
+		if id.Kind == "phone" && r.own.ours(platform, id.Value) {
+			row.OwnHop, row.HopsMax = true, r.o.HopsMax
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// batchItems is how many items one ledger transaction takes at most, so that no
+// transaction holds the writer long.
+const batchItems = 100
+
+const (
+	readPayloads = 100
+	readBytes    = 8 << 20
+	idlePoll     = time.Second // a wake that got lost costs this much
+	retryPause   = 200 * time.Millisecond
+	yieldPause   = 2 * time.Millisecond
+)
+
+// Archive is what the relay reads of the archive.
+type Archive interface {
+	Read(ctx context.Context, after int64, limit, maxBytes int) ([]gateway.Payload, error)
+	Get(ctx context.Context, pos int64) (*gateway.Payload, error)
+	// Waiting is the number of callbacks that wait for their commit.
+	Waiting() int
+}
+
+// Ledger is what the relay writes.
+type Ledger interface {
+	Position(ctx context.Context) (gateway.RelayPosition, error)
+	Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error)
+	Again(ctx context.Context, limit int) ([]gateway.AgainRow, error)
+}
+
+// Decoder opens and decodes a payload by the endpoint that took it; an endpoint
+// that is not configured any more gives gateway.ErrSealed.
+type Decoder interface {
+	Decode(p *gateway.Payload) (items []gateway.Item, keyFP string, err error)
+}
+
+// Directory knows the configured accounts and applications.
+type Directory interface {
+	// Account finds the configured account by the platform's id.
+	Account(platform, accountID string) (name string, ok bool)
+	Applications() []gateway.Application
+}
+
+// Options of a Relay. All fields but the hooks are required.
+type Options struct {
+	Archive   Archive
+	Ledger    Ledger
+	Decoder   Decoder
+	Directory Directory
+	// Relayed is called after each commit with what it made; it must be quick.
+	Relayed func(gateway.RelayResult)
+	// Boundary is told each step; tests die there. Nil in production.
+	Boundary func(step string)
+	// YieldAt: while more callbacks than this wait for their commit, the relay
+	// pauses, since taking callbacks goes first. 0 means 512.
+	YieldAt int
+	// HopsMax: an account of ours that writes to another one of ours gets at
+	// most this many events through in a row (two bots talking). 0 means 5.
+	HopsMax int
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// Relay is the stage. Make it with New, run it with Run on the leader only.
+type Relay struct {
+	o    Options
+	kick chan struct{}
+	own  numbers
+}
+
+// New checks nothing and starts nothing.
+func New(o Options) *Relay {
+	if o.YieldAt <= 0 {
+		o.YieldAt = 512
+	}
+	if o.HopsMax <= 0 {
+		o.HopsMax = 5
+	}
+	if o.Boundary == nil {
+		o.Boundary = func(string) {}
+	}
+	if o.Relayed == nil {
+		o.Relayed = func(gateway.RelayResult) {}
+	}
+	return &Relay{o: o, kick: make(chan struct{}, 1)}
+}
+
+// Kick says that the archive or the queue of payloads to read again has grown.
+// It never blocks; a lost kick costs a second.
+func (r *Relay) Kick() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Run relays until ctx ends. It returns ctx's error; every other failure is
+// logged and tried again.
+func (r *Relay) Run(ctx context.Context) error {
+	pos, err := r.position(ctx)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		for r.o.Archive.Waiting() > r.o.YieldAt && sleep(ctx, yieldPause) {
+			continue
+		}
+		next, moved, err := r.round(ctx, pos)
+		if err != nil && ctx.Err() == nil {
+			r.o.Log.Error("relay.failed", zap.Int64("after_pos", pos.Pos), zap.Error(err))
+			sleep(ctx, retryPause)
+			// What was committed is in the ledger; read it rather than guess.
+			if next, err = r.position(ctx); err != nil {
+				return err
+			}
+			pos = next
+			continue
+		}
+		pos = next
+		if !moved {
+			r.idle(ctx)
+		}
+	}
+	return ctx.Err()
+}
+
+// position asks the ledger until it answers.
+func (r *Relay) position(ctx context.Context) (gateway.RelayPosition, error) {
+	for {
+		pos, err := r.o.Ledger.Position(ctx)
+		if err == nil {
+			return pos, nil
+		}
+		if ctx.Err() != nil {
+			return pos, ctx.Err()
+		}
+		r.o.Log.Error("relay.failed", zap.Error(err))
+		sleep(ctx, retryPause)
+	}
+}
+
+// round relays what is there: new payloads first, else payloads to read again.
+func (r *Relay) round(ctx context.Context, pos gateway.RelayPosition) (gateway.RelayPosition, bool, error) {
+	payloads, err := r.o.Archive.Read(ctx, pos.Pos, readPayloads, readBytes)
+	if err != nil {
+		return pos, false, fmt.Errorf("read archive: %w", err)
+	}
+	if len(payloads) == 0 {
+		n, err := r.again(ctx)
+		return pos, n > 0, err
+	}
+	b := batcher{write: func(batch *gateway.RelayBatch) error { return r.write(ctx, batch) }}
+	for i := range payloads {
+		p := &payloads[i]
+		rp := r.read(p)
+		if p.Pos == pos.Pos+1 && pos.Item > 0 { // the rest of a long payload
+			rp.Items = rp.Items[min(pos.Item, len(rp.Items)):]
+		}
+		if err := b.add(rp); err != nil {
+			return pos, true, err
+		}
+	}
+	if err := b.flush(); err != nil {
+		return pos, true, err
+	}
+	return gateway.RelayPosition{Pos: payloads[len(payloads)-1].Pos}, true, nil
+}
+
+// again reads queued payloads once more: a key was mended, an account added, a
+// dead letter requeued.
+func (r *Relay) again(ctx context.Context) (int, error) {
+	rows, err := r.o.Ledger.Again(ctx, readPayloads)
+	if err != nil {
+		return 0, fmt.Errorf("read again queue: %w", err)
+	}
+	for _, row := range rows {
+		p, err := r.o.Archive.Get(ctx, row.Pos)
+		if err != nil {
+			return 0, fmt.Errorf("read archive again: %w", err)
+		}
+		rp := r.read(p)
+		if row.Item >= 0 {
+			rp.Items = only(rp.Items, row.Item)
+		}
+		b := batcher{again: true, write: func(batch *gateway.RelayBatch) error { return r.write(ctx, batch) }}
+		if err := b.add(rp); err != nil {
+			return 0, err
+		}
+		if err := b.flush(); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+// Replay reads payloads for a run. It is called by the admin side, in the order
+// of pos; running it again for the same run makes nothing twice.
+func (r *Relay) Replay(ctx context.Context, run, onlyConv string, p *gateway.Payload) (gateway.RelayResult, error) {
+	rp := r.read(p)
+	if rp.State != "" {
+		return gateway.RelayResult{}, fmt.Errorf("payload cannot be replayed, it is %s: %w", rp.State, gateway.ErrConflict)
+	}
+	var sum gateway.RelayResult
+	b := batcher{run: run, conv: onlyConv, write: func(batch *gateway.RelayBatch) error {
+		res, err := r.o.Ledger.Relay(ctx, batch, r.o.Now())
+		if err != nil {
+			return err
+		}
+		sum.Pending = append(sum.Pending, res.Pending...)
+		sum.Events += res.Events
+		sum.Duplicates += res.Duplicates
+		r.o.Relayed(res)
+		return nil
+	}}
+	if err := b.add(rp); err != nil {
+		return sum, err
+	}
+	return sum, b.flush()
+}
+
+func (r *Relay) write(ctx context.Context, batch *gateway.RelayBatch) error {
+	r.o.Boundary("relay.decoded")
+	res, err := r.o.Ledger.Relay(ctx, batch, r.o.Now())
+	if err != nil {
+		return fmt.Errorf("write ledger: %w", err)
+	}
+	r.o.Boundary("relay.committed")
+	r.o.Relayed(res)
+	if r.o.Log.Core().Enabled(zap.DebugLevel) {
+		r.o.Log.Debug("event.relayed", zap.Int("payloads", len(batch.Payloads)), zap.Int("events", res.Events),
+			zap.Int("duplicates", res.Duplicates), zap.Int("out_of_order", res.OutOfOrder))
+	}
+	return nil
+}
+
+func (r *Relay) idle(ctx context.Context) {
+	t := time.NewTimer(idlePoll)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-r.kick:
+	case <-t.C:
+	}
+}
+
+// sleep waits and says whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+func only(items []gateway.ItemRow, index int) []gateway.ItemRow {
+	for i := range items {
+		if items[i].Index == index {
+			return items[i : i+1]
+		}
+	}
+	return nil
+}
+
+// sealedOrDead maps a decoding error to the payload's state.
+func sealedOrDead(err error) (gateway.PayloadState, string) {
+	if errors.Is(err, gateway.ErrSealed) {
+		return gateway.PayloadSealed, "sealed"
+	}
+	return gateway.PayloadDead, gateway.ReasonBadPayload
+}
