@@ -1,0 +1,199 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
+)
+
+// API is everything the routes ask for. cmd implements it. Every method may
+// return gateway.ErrNotFound (404), gateway.ErrConflict (409),
+// gateway.ErrUnavailable (503) and *InvalidError (400); anything else is 500.
+// by is the name of the token that asked, for the audit.
+type API interface {
+	Archive
+	Rejects
+	Dead
+	Replay
+	Applications
+	Conversations
+	Doctor
+	Sums
+	Audit
+}
+
+// Archive reads what arrived.
+type Archive interface {
+	// Payloads lists payloads newest first, without bodies.
+	Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway.Payload, error)
+	// Payload returns one payload with its body, and what became of it.
+	Payload(ctx context.Context, ref PayloadRef) (*gateway.Payload, store.PayloadStatus, error)
+}
+
+// PayloadRef names a payload by its place in the archive or by its public id;
+// exactly one is set, and the id has the form "pl_" and a ULID.
+type PayloadRef struct {
+	Pos int64
+	ID  string
+}
+
+// Rejects reads what was refused, and takes it back once it verifies.
+type Rejects interface {
+	// Rejects lists rejects newest first with id below before (0 = newest).
+	Rejects(ctx context.Context, before int64, limit int) ([]gateway.Reject, error)
+	// Reject returns one with its body.
+	Reject(ctx context.Context, id int64) (*gateway.Reject, error)
+	// Readmit verifies a reject with today's credentials and archives it.
+	// gateway.ErrUnverified, ErrHostile or ErrNoSecret when it still does not
+	// verify: 409, and the reject stays.
+	Readmit(ctx context.Context, id int64, by string) (payload string, err error)
+	// ReadmitAll does so for every reject of the endpoint ("" = all).
+	ReadmitAll(ctx context.Context, endpoint, by string) (Readmitted, error)
+}
+
+// Readmitted counts what a readmission of many did.
+type Readmitted struct {
+	Readmitted int `json:"readmitted"`
+	Refused    int `json:"refused"` // still not verified; they stay
+}
+
+// Dead reads dead letters and moves them.
+type Dead interface {
+	Dead(ctx context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error)
+	DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error)
+	// Requeue sets an open dead letter moving again.
+	Requeue(ctx context.Context, id, by string) error
+	// Drop closes an open dead letter for good.
+	Drop(ctx context.Context, id, by string) error
+	// RequeueAll requeues the open ones the query selects, at most q.Limit.
+	RequeueAll(ctx context.Context, q store.DeadQuery, by string) (RequeuedAll, error)
+}
+
+// RequeuedAll counts what a requeue of many did.
+type RequeuedAll struct {
+	Requeued int `json:"requeued"`
+	Skipped  int `json:"skipped"` // changed by somebody else meanwhile
+}
+
+// Replay hands archived payloads out again.
+type Replay interface {
+	// StartReplay starts a replay, or finds the run that has this id already
+	// (Started false). It returns once the run is recorded.
+	StartReplay(ctx context.Context, r ReplayRequest, by string) (ReplayStarted, error)
+	// ReleaseReplay lets the held replies of a run go and returns how many
+	// conversations it woke.
+	ReleaseReplay(ctx context.Context, run, by string) (conversations int, err error)
+}
+
+// ReplayRequest says what to replay: exactly one of Payload, Conv, a range of
+// time, or Sealed.
+type ReplayRequest struct {
+	// Run is "run_" and 1 to 60 letters, digits, hyphens or underscores; ""
+	// lets the gateway choose. The same run asked twice is one run.
+	Run     string `json:"run,omitempty"`
+	Payload string `json:"payload,omitempty"` // "pl_…"
+	Conv    string `json:"conv,omitempty"`
+	// Since and Until bound ReceivedAt: at or after, before. Both together.
+	Since *time.Time `json:"since,omitempty"`
+	Until *time.Time `json:"until,omitempty"`
+	// Endpoint narrows a range, or Sealed; "" means all.
+	Endpoint string `json:"endpoint,omitempty"`
+	// Sealed reads payloads again that no key opened. They are not a replay of
+	// events: those that open become events of their own.
+	Sealed bool `json:"sealed,omitempty"`
+	// SendReplies false holds what workers answer until the run is released.
+	SendReplies bool `json:"send_replies,omitempty"`
+}
+
+// ReplayStarted is the answer to a replay request. Payloads counts what the
+// run reads, -1 where that is not known before it ends.
+type ReplayStarted struct {
+	Run      string `json:"run"`
+	Started  bool   `json:"started"`
+	Payloads int64  `json:"payloads"`
+}
+
+// Applications shows the applications and stops and resumes them.
+type Applications interface {
+	Applications(ctx context.Context) ([]ApplicationState, error)
+	// PauseApplication acts at once and survives restarts; pausing a paused
+	// one changes nothing. gateway.ErrNotFound for an unknown name.
+	PauseApplication(ctx context.Context, name, by string) error
+	ResumeApplication(ctx context.Context, name, by string) error
+}
+
+// ApplicationState is an application as it stands.
+type ApplicationState struct {
+	Name     string   `json:"name"`
+	Builtin  string   `json:"builtin,omitempty"`
+	Accounts []string `json:"accounts,omitempty"` // empty: every account
+	Kinds    []string `json:"kinds"`
+	Replies  bool     `json:"replies"`
+	// Paused is set while an admin has stopped it.
+	Paused   bool       `json:"paused"`
+	PausedBy string     `json:"paused_by,omitempty"`
+	PausedAt *time.Time `json:"paused_at,omitempty"`
+	// Tripped: the breaker offers only probes.
+	Tripped bool `json:"tripped"`
+	// Pending counts events that wait, Offered those of them in the gate now,
+	// Unacked those handed to a worker; Workers counts waiting pulls.
+	Pending int64 `json:"pending"`
+	Offered int64 `json:"offered"`
+	Unacked int64 `json:"unacked"`
+	Workers int   `json:"workers"`
+	// Oldest is when the oldest waiting event was received.
+	Oldest *time.Time `json:"oldest,omitempty"`
+}
+
+// Conversations reads conversations and outgoing messages; no text.
+type Conversations interface {
+	// Conversation returns it with at most limit events and messages.
+	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
+	// FindConversation resolves an identity as the relay does.
+	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
+	// Messages lists messages in a state, newest first.
+	Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error)
+}
+
+// Doctor looks for what an operator should know.
+type Doctor interface {
+	Doctor(ctx context.Context) (Report, error)
+}
+
+// Report is the result of doctor, worst finding first.
+type Report struct {
+	OK       bool      `json:"ok"`
+	Findings []Finding `json:"findings"`
+}
+
+// Finding is one line of doctor: what is wrong and what would mend it.
+type Finding struct {
+	Level string `json:"level"` // "error", "warning", "info"
+	What  string `json:"what"`
+	Name  string `json:"name,omitempty"`
+	Count int64  `json:"count,omitempty"`
+	// Since is when it began, where that is known.
+	Since *time.Time `json:"since,omitempty"`
+	// Do is a command or an action.
+	Do string `json:"do,omitempty"`
+}
+
+// Sums reads the conservation sums (promise 2) with Payloads.Archived and
+// Payloads.Pending filled in.
+type Sums interface {
+	KeptSums(ctx context.Context) (gateway.Sums, error)
+	// RecountedSums counts rows; slow.
+	RecountedSums(ctx context.Context) (gateway.Sums, error)
+	// Counters are the other counts by name.
+	Counters(ctx context.Context) (map[string]int64, error)
+}
+
+// Audit records and lists the deeds of admins. The writing methods above
+// record their own; the router records what it does by itself, such as showing
+// a raw body.
+type Audit interface {
+	RecordAudit(ctx context.Context, e gateway.AuditEntry) error
+	AuditLog(ctx context.Context, limit int) ([]gateway.AuditEntry, error)
+}
