@@ -1,0 +1,16 @@
+// Package gate lets one event of a conversation at a time through to an
+// application. It keeps the head of every conversation that has something
+// pending, offers it to the broker, and offers it again when it came to nothing.
+//
+// Promise: at most one event of a conversation is with the application's
+// workers, and events go in the order of the ledger. The limit itself is kept by
+// the broker (one message per subject in CW_READY_<app>, new ones refused); the
+// gate only decides what is offered next, so two gates at once do no harm.
+//
+// Owner: one Gate per application, one goroutine that starts in Run and owns all
+// of its maps; others hand it work through channels. Failure: nothing here is
+// durable. After a restart, or when the broker lost its streams, every head is
+// read from the ledger and offered again under the same id, which the broker
+// takes once. A worker that acks without an answer, dies or hangs is found by
+// the net, the broker's advisory or the watchdog.
+package gate

@@ -1,0 +1,283 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Ledger is what the gate reads of the ledger, and the one thing it writes.
+type Ledger interface {
+	Heads(ctx context.Context, app, afterConv string, limit int) ([]gateway.Pending, error)
+	Events(ctx context.Context, ns []int64) (map[int64]*gateway.EventRow, error)
+	Resolve(ctx context.Context, p gateway.Pending, d gateway.Decision, now time.Time) (gateway.Settled, error)
+}
+
+// Stream is the broker's side of the gate.
+type Stream interface {
+	Offer(ctx context.Context, app string, offers []gateway.Offer) []gateway.Offered
+	GateState(ctx context.Context, app string) (gateway.GateState, error)
+	OpenOffers(ctx context.Context, app string) ([]gateway.OpenOffer, error)
+	Withdraw(ctx context.Context, app string, seq uint64) error
+	Hold(ctx context.Context, app string, paused bool) error
+}
+
+// Intake tells how far the answers are taken, so that an offer that left the
+// stream is not called silent while its answer is on the way.
+type Intake interface {
+	// Caught waits until every answer that was in the stream at the call is
+	// taken and its outcome was handed to the gate.
+	Caught(ctx context.Context) error
+}
+
+// Options of a Gate; all required but Boundary, Resolved and Tick.
+type Options struct {
+	App    gateway.Application
+	Ledger Ledger
+	Stream Stream
+	Intake Intake
+	// Resolved is told what the gate itself decided (dead letters, retries).
+	Resolved func(gateway.Settled)
+	Boundary func(step string)
+	// Tick is how often the net looks; 0 means a second.
+	Tick time.Duration
+	Now  func() time.Time
+	Log  *zap.Logger
+}
+
+// offerBatch is how many offers are in flight to the broker at once.
+const offerBatch = 256
+
+// Gate is the stage for one application.
+type Gate struct {
+	o   Options
+	in  *mailbox
+	out outgoing
+
+	// Owned by Run.
+	places  map[string]*place
+	ready   []*place
+	later   timers
+	open    int // places whose offer is in the stream
+	paused  bool
+	life    gateway.GateState
+	highest uint64
+	fewer   int // ticks in a row with fewer messages than open offers
+}
+
+// place is a conversation that has something pending.
+type place struct {
+	conv  string
+	head  gateway.Pending
+	next  *gateway.Pending // smallest row known behind the head
+	state placeState
+	seq   uint64 // of the open offer
+	// closed counts refusals in a row: the offer before is not acked yet.
+	closed int
+	// running is how long the open offer has been with a worker.
+	running time.Duration
+	due     time.Time // in the timers
+	index   int
+}
+
+type placeState uint8
+
+const (
+	placeReady   placeState = iota // in the ready queue
+	placeWaiting                   // in the timers
+	placeOpen                      // its offer is in the stream
+)
+
+// New makes a gate; it does nothing before Run.
+func New(o Options) *Gate {
+	if o.Tick <= 0 {
+		o.Tick = time.Second
+	}
+	if o.Boundary == nil {
+		o.Boundary = func(string) {}
+	}
+	if o.Resolved == nil {
+		o.Resolved = func(gateway.Settled) {}
+	}
+	return &Gate{o: o, in: newMailbox(), places: map[string]*place{}}
+}
+
+// Run offers until ctx ends. Callers hand in rows with Added and Settled before
+// and while it runs.
+func (g *Gate) Run(ctx context.Context) error {
+	if err := g.o.Intake.Caught(ctx); err != nil {
+		return err
+	}
+	if err := g.load(ctx); err != nil {
+		return err
+	}
+	tick := time.NewTicker(g.o.Tick)
+	defer tick.Stop()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		g.take()
+		g.wakeDue(g.o.Now())
+		if !g.paused && len(g.ready) > 0 {
+			if wait := g.offer(ctx); wait > 0 {
+				g.rest(ctx, wait)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			select { // the net must look even when offers never cease
+			case <-tick.C:
+				g.look(ctx)
+			default:
+			}
+			continue
+		}
+		timer.Reset(g.later.wait(g.o.Now()))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-g.in.signal:
+		case <-timer.C:
+		case <-tick.C:
+			g.look(ctx)
+		}
+	}
+}
+
+// rest waits after a failed offer, but goes on taking in what arrives.
+func (g *Gate) rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// load reads every head; rows that Added brings at the same time are the same.
+func (g *Gate) load(ctx context.Context) error {
+	const page = 1000
+	pause, after := 200*time.Millisecond, ""
+	for {
+		heads, err := g.o.Ledger.Heads(ctx, g.o.App.Name, after, page)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
+			g.rest(ctx, pause)
+			continue
+		}
+		for i := range heads {
+			g.added(&heads[i])
+		}
+		if len(heads) < page {
+			return nil
+		}
+		after = heads[len(heads)-1].Conv
+	}
+}
+
+// offer sends the next batch of ready heads and files each by the answer. It
+// returns how long to wait before the next batch when the broker is in trouble.
+func (g *Gate) offer(ctx context.Context) time.Duration {
+	batch := g.ready[:min(len(g.ready), offerBatch)]
+	ns := make([]int64, len(batch))
+	for i, p := range batch {
+		ns[i] = p.head.N
+	}
+	rows, err := g.o.Ledger.Events(ctx, ns)
+	if err != nil {
+		if ctx.Err() == nil {
+			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
+		}
+		return 500 * time.Millisecond
+	}
+	g.ready = g.ready[len(batch):]
+	offers := make([]gateway.Offer, 0, len(batch))
+	places := make([]*place, 0, len(batch))
+	for _, p := range batch {
+		row := rows[p.head.N]
+		if row == nil || g.stale(ctx, p, row) {
+			continue // gone from the ledger: its conversation was erased
+		}
+		offers = append(offers, gateway.Offer{Pending: p.head, Event: *row})
+		places = append(places, p)
+	}
+	g.o.Boundary("gate.offering")
+	results := g.o.Stream.Offer(ctx, g.o.App.Name, offers)
+	g.o.Boundary("gate.offered")
+	var wait time.Duration
+	for i, p := range places {
+		wait = max(wait, g.file(p, &results[i]))
+	}
+	g.out.log(g.o.Log, g.o.App.Name)
+	return wait
+}
+
+// file puts a place where its offer's answer says.
+func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
+	switch r.State {
+	case gateway.OfferTaken, gateway.OfferDuplicate:
+		p.state, p.seq, p.closed, p.running = placeOpen, r.Seq, 0, 0
+		g.open++
+		g.highest = max(g.highest, r.Seq)
+		return 0
+	case gateway.OfferClosed:
+		// The offer before was answered and not acked yet; usually it is a
+		// matter of a millisecond.
+		p.closed++
+		g.postpone(p, g.o.Now().Add(closedPause(p.closed)))
+		return 0
+	case gateway.OfferFull, gateway.OfferFailed:
+		g.out.failed(r)
+		g.postpone(p, g.o.Now().Add(250*time.Millisecond))
+		return 100 * time.Millisecond
+	}
+	g.postpone(p, g.o.Now().Add(time.Second))
+	return 0
+}
+
+func closedPause(n int) time.Duration {
+	return min(time.Millisecond<<min(n-1, 8), 250*time.Millisecond)
+}
+
+// stale buries an event that is too old for its turn.
+func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool {
+	max := g.o.App.StaleAfter
+	if max <= 0 || p.head.Lane != gateway.LaneLive || p.head.Requeue > 0 || g.o.Now().Sub(row.ReceivedAt) <= max {
+		return false
+	}
+	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonStale, Tries: p.head.Tries,
+		Detail: fmt.Sprintf("older than %s when its turn came", max)})
+	return true
+}
+
+// resolve carries out a decision no answer made and moves the place on.
+func (g *Gate) resolve(ctx context.Context, p *place, d gateway.Decision) bool {
+	s, err := g.o.Ledger.Resolve(ctx, p.head, d, g.o.Now())
+	if err != nil {
+		if ctx.Err() == nil {
+			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
+		}
+		if p.state == placeReady { // it was taken out of the queue for this
+			g.postpone(p, g.o.Now().Add(time.Second))
+		}
+		return false
+	}
+	if s.Late {
+		// An answer came first, or the row was never ours: what the ledger
+		// holds now is the truth.
+		g.reset(p, s.Head)
+		return true
+	}
+	g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
+		zap.String("state", string(d.State)), zap.String("reason", d.Reason), zap.Int("tries", d.Tries), zap.String("dead", s.Dead))
+	g.o.Resolved(s)
+	g.settled(&s)
+	return true
+}

@@ -1,0 +1,129 @@
+package gate
+
+import (
+	"sync"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// mailbox takes what others hand to the gate without ever blocking them; the
+// gate's goroutine empties it. Its size is bounded by what the ledger commits
+// between two rounds of the gate.
+type mailbox struct {
+	signal chan struct{}
+	mu     sync.Mutex
+	letter letters
+}
+
+type letters struct {
+	added     []gateway.Pending
+	settled   []gateway.Settled
+	exhausted []gateway.Exhausted
+	pause     *bool
+	waiters   []chan Stats
+}
+
+// Stats are the gate's own numbers.
+type Stats struct {
+	Places  int // conversations with something pending
+	Open    int // offers in the stream
+	Ready   int
+	Waiting int // retries and places not free yet
+	Paused  bool
+}
+
+func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
+
+func (m *mailbox) put(f func(*letters)) {
+	m.mu.Lock()
+	f(&m.letter)
+	m.mu.Unlock()
+	select {
+	case m.signal <- struct{}{}:
+	default:
+	}
+}
+
+// Added hands in new pending rows, after their commit, in order.
+func (g *Gate) Added(rows []gateway.Pending) {
+	g.in.put(func(l *letters) {
+		for i := range rows {
+			if rows[i].App == g.o.App.Name {
+				l.added = append(l.added, rows[i])
+			}
+		}
+	})
+}
+
+// Settled hands in what answers did, after their commit, in order.
+func (g *Gate) Settled(s []gateway.Settled) {
+	g.in.put(func(l *letters) {
+		for i := range s {
+			if s[i].App == g.o.App.Name && !s[i].Late {
+				l.settled = append(l.settled, s[i])
+			}
+		}
+	})
+}
+
+// Exhausted hands in the broker's word that it gave up on an offer.
+func (g *Gate) Exhausted(e gateway.Exhausted) {
+	g.in.put(func(l *letters) { l.exhausted = append(l.exhausted, e) })
+}
+
+// Pause stops offers and holds those in the stream; false lets go.
+func (g *Gate) Pause(on bool) { g.in.put(func(l *letters) { l.pause = &on }) }
+
+// Stats asks the gate's goroutine for its numbers; the channel gets one value
+// when the gate runs, and none when it does not.
+func (g *Gate) Stats() <-chan Stats {
+	c := make(chan Stats, 1)
+	g.in.put(func(l *letters) { l.waiters = append(l.waiters, c) })
+	return c
+}
+
+// take empties the mailbox. Added goes first: a row that was committed before a
+// settlement must be known when the settlement says that nothing is left.
+func (g *Gate) take() {
+	g.in.mu.Lock()
+	l := g.in.letter
+	g.in.letter = letters{}
+	g.in.mu.Unlock()
+	for i := range l.added {
+		g.added(&l.added[i])
+	}
+	for i := range l.settled {
+		g.settled(&l.settled[i])
+	}
+	g.out.exhausted = append(g.out.exhausted, l.exhausted...)
+	if l.pause != nil {
+		g.paused = *l.pause
+		g.out.hold = true
+	}
+	for _, c := range l.waiters {
+		c <- Stats{Places: len(g.places), Open: g.open, Ready: len(g.ready), Waiting: len(g.later), Paused: g.paused}
+	}
+}
+
+// outgoing is what the gate owes the broker and the log.
+type outgoing struct {
+	exhausted []gateway.Exhausted
+	hold      bool
+	fails     int
+	last      error
+}
+
+func (o *outgoing) failed(r *gateway.Offered) {
+	o.fails++
+	o.last = r.Err
+}
+
+// log writes one line for all failures of a batch.
+func (o *outgoing) log(log *zap.Logger, app string) {
+	if o.fails > 0 {
+		log.Warn("gate.offer_failed", zap.String("app", app), zap.Int("offers", o.fails), zap.Error(o.last))
+		o.fails, o.last = 0, nil
+	}
+}

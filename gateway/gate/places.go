@@ -1,0 +1,167 @@
+package gate
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// before is the order of pending rows of one conversation.
+func before(a, b *gateway.Pending) bool {
+	if a.Lane != b.Lane {
+		return a.Lane < b.Lane
+	}
+	return a.Seq < b.Seq
+}
+
+// added takes a new pending row: it becomes the head of a conversation that had
+// none, or of one whose head is a replay that was not offered yet; otherwise it
+// is remembered when it is the first behind the head.
+func (g *Gate) added(row *gateway.Pending) {
+	p := g.places[row.Conv]
+	if p == nil {
+		p = &place{conv: row.Conv, head: *row, index: -1}
+		g.places[row.Conv] = p
+		g.schedule(p)
+		return
+	}
+	same := p.head.Lane == row.Lane && p.head.Seq == row.Seq
+	switch {
+	case same && row.Round > p.head.Round: // requeued while we knew it
+		g.replace(p, *row)
+	case same:
+	case before(row, &p.head) && p.state != placeOpen:
+		old := p.head
+		p.next = first(p.next, &old)
+		g.replace(p, *row)
+	default:
+		r := *row
+		p.next = first(p.next, &r)
+	}
+}
+
+func first(a, b *gateway.Pending) *gateway.Pending {
+	if a == nil || before(b, a) {
+		return b
+	}
+	return a
+}
+
+// settled moves a place on. The head in s was read in the transaction that
+// settled; rows committed later came by Added and are in next.
+func (g *Gate) settled(s *gateway.Settled) {
+	p := g.places[s.Conv]
+	if p == nil {
+		if s.Head != nil {
+			g.added(s.Head)
+		}
+		return
+	}
+	if s.Was.Lane != p.head.Lane || s.Was.Seq != p.head.Seq {
+		// Another row than our head was settled: a late offer of an earlier
+		// life. Our head is still pending, or its own settlement follows.
+		if p.next != nil && p.next.Lane == s.Was.Lane && p.next.Seq == s.Was.Seq {
+			p.next = nil
+		}
+		return
+	}
+	g.reset(p, s.Head)
+}
+
+// reset takes the head that the ledger has now.
+func (g *Gate) reset(p *place, head *gateway.Pending) {
+	if p.next != nil && (head == nil || before(p.next, head)) {
+		head = p.next
+	}
+	if head == nil {
+		g.leave(p)
+		delete(g.places, p.conv)
+		return
+	}
+	if p.next != nil && !before(head, p.next) {
+		p.next = nil
+	}
+	g.replace(p, *head)
+}
+
+// replace gives the place a new head and schedules it.
+func (g *Gate) replace(p *place, head gateway.Pending) {
+	g.leave(p)
+	p.head, p.seq, p.closed, p.running = head, 0, 0, 0
+	g.schedule(p)
+}
+
+// leave takes the place out of whatever it is in.
+func (g *Gate) leave(p *place) {
+	switch p.state {
+	case placeOpen:
+		g.open--
+	case placeWaiting:
+		if p.index >= 0 {
+			heap.Remove(&g.later, p.index)
+		}
+	case placeReady:
+		for i, q := range g.ready {
+			if q == p {
+				g.ready = append(g.ready[:i], g.ready[i+1:]...)
+				break
+			}
+		}
+	}
+	p.state, p.index = placeReady, -1
+}
+
+// schedule puts a place that is in nothing into the queue or the timers.
+func (g *Gate) schedule(p *place) {
+	if p.head.NextAt.After(g.o.Now()) {
+		g.postpone(p, p.head.NextAt)
+		return
+	}
+	p.state = placeReady
+	g.ready = append(g.ready, p)
+}
+
+func (g *Gate) postpone(p *place, until time.Time) {
+	p.state, p.due = placeWaiting, until
+	heap.Push(&g.later, p)
+}
+
+func (g *Gate) wakeDue(now time.Time) {
+	for len(g.later) > 0 && !g.later[0].due.After(now) {
+		p := heap.Pop(&g.later).(*place) //nolint:forcetypeassert // the heap holds nothing else
+		p.state = placeReady
+		g.ready = append(g.ready, p)
+	}
+}
+
+// timers is a heap of places by due time.
+type timers []*place
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
+func (t timers) Swap(i, j int)      { t[i], t[j] = t[j], t[i]; t[i].index, t[j].index = i, j }
+
+// Push is called by container/heap only.
+func (t *timers) Push(x any) {
+	p := x.(*place) //nolint:forcetypeassert // container/heap hands back what we push
+	p.index = len(*t)
+	*t = append(*t, p)
+}
+
+// Pop is called by container/heap only.
+func (t *timers) Pop() any {
+	old := *t
+	p := old[len(old)-1]
+	old[len(old)-1] = nil
+	*t = old[:len(old)-1]
+	p.index = -1
+	return p
+}
+
+func (t timers) wait(now time.Time) time.Duration {
+	if len(t) == 0 {
+		return time.Hour
+	}
+	return max(t[0].due.Sub(now), 0)
+}
