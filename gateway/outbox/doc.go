@@ -1,0 +1,21 @@
+// Package outbox takes the workers' answers and sends their replies, one message
+// of a conversation at a time.
+//
+// Promise: an answer settles its event and puts its replies into the outbox in
+// one transaction, together with the intake's position, so it counts once. An
+// attempt is on disk before the call is made. A call that may have reached the
+// platform is never made again: it becomes unknown, and a status that carries our
+// marker, or a person, settles it. The next message of a conversation leaves only
+// when the one before has an outcome, or its wait for evidence is over.
+//
+// Which failures may be tried again (case 24): only those in which no byte of the
+// request was written, and answers in which the platform says that it did not
+// take the message. Everything else, a 500 without a known code included, is
+// unknown.
+//
+// Owner: one Intake, one Sender and one Judge on the leader; goroutines start in
+// their Run. Failure: with the ledger down nothing is taken and nothing sent;
+// with the broker down sending goes on from the ledger. If the process dies
+// before the attempt is stored, the message waits; after it, the attempt is found
+// open and judged unknown not before VoidAfter + 5 s.
+package outbox

@@ -1,0 +1,217 @@
+package outbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// SendLedger is what the sender reads and writes.
+type SendLedger interface {
+	OpenConversations(ctx context.Context, afterConv string, limit int) ([]string, error)
+	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
+	BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error
+	EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error
+	Conclude(ctx context.Context, message string, state gateway.MessageState, reason string, now time.Time) error
+}
+
+// Client sends one message; it makes one call and repeats nothing by itself but
+// what it knows was not taken (an expired token).
+type Client interface {
+	Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
+}
+
+// SenderOptions of a Sender.
+type SenderOptions struct {
+	Ledger SendLedger
+	// Client finds the account's client; nil for an account that is not
+	// configured: its messages wait.
+	Client func(platform, account string) Client
+	// UnknownWait is how long a conversation waits for evidence.
+	UnknownWait func(platform string) time.Duration
+	// Changed is called when a message or attempt changed; it must be quick.
+	Changed func()
+	// Concurrency is how many conversations send at once. 0 means 128.
+	Concurrency int
+	// CallTimeout bounds one call; 0 means 15 s.
+	CallTimeout time.Duration
+	// ExpireAfter: a message that could not be sent for this long expires.
+	// 0 means 24 h.
+	ExpireAfter time.Duration
+	NewID       func() string // "at_" ids
+	Boundary    func(step string)
+	Now         func() time.Time
+	Log         *zap.Logger
+}
+
+// Sender sends what waits, one message of a conversation at a time.
+type Sender struct {
+	o    SenderOptions
+	wake chan struct{}
+
+	mu    sync.Mutex
+	woken map[string]struct{}
+	hold  map[string]time.Time // by account: nothing leaves before
+}
+
+// NewSender makes a sender; it does nothing before Run.
+func NewSender(o SenderOptions) *Sender {
+	if o.Concurrency <= 0 {
+		o.Concurrency = 128
+	}
+	if o.CallTimeout <= 0 {
+		o.CallTimeout = 15 * time.Second
+	}
+	if o.ExpireAfter <= 0 {
+		o.ExpireAfter = 24 * time.Hour
+	}
+	if o.Boundary == nil {
+		o.Boundary = func(string) {}
+	}
+	if o.Changed == nil {
+		o.Changed = func() {}
+	}
+	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, hold: map[string]time.Time{}}
+}
+
+// Wake says that a conversation may have something to send, or that something
+// about its head changed. It never blocks.
+func (s *Sender) Wake(convs ...string) {
+	if len(convs) == 0 {
+		return
+	}
+	s.mu.Lock()
+	for _, c := range convs {
+		s.woken[c] = struct{}{}
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// rested is what a conversation's goroutine says when it ends: nothing to do, or
+// look again at a time.
+type rested struct {
+	conv  string
+	again time.Time
+}
+
+// Run sends until ctx ends, then waits for the calls in flight: their outcomes
+// are stored.
+func (s *Sender) Run(ctx context.Context) error {
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	l := lanes{busy: map[string]bool{}, again: map[string]bool{}, due: map[string]time.Time{}, done: make(chan rested, s.o.Concurrency)}
+	defer l.drain()
+	for {
+		s.mu.Lock()
+		for c := range s.woken {
+			l.offer(c)
+		}
+		clear(s.woken)
+		s.mu.Unlock()
+		wait := l.ripe(s.o.Now())
+		for len(l.queue) > 0 && len(l.busy) < s.o.Concurrency && ctx.Err() == nil {
+			conv := l.pop()
+			go func() { l.done <- rested{conv, s.step(ctx, conv)} }()
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case r := <-l.done:
+			l.finish(r)
+		case <-s.wake:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}
+
+// load queues every conversation that has an open message.
+func (s *Sender) load(ctx context.Context) error {
+	const page = 1000
+	after := ""
+	for {
+		convs, err := s.o.Ledger.OpenConversations(ctx, after, page)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s.o.Log.Error("sender.failed", zap.Error(err))
+			pause(ctx, time.Second)
+			continue
+		}
+		s.Wake(convs...)
+		if len(convs) < page {
+			return nil
+		}
+		after = convs[len(convs)-1]
+	}
+}
+
+// lanes keeps which conversations are at work, waiting and due. It belongs to
+// Run's goroutine.
+type lanes struct {
+	queue []string
+	busy  map[string]bool
+	again map[string]bool // queued, or woken while busy
+	due   map[string]time.Time
+	done  chan rested
+}
+
+func (l *lanes) offer(conv string) {
+	delete(l.due, conv)
+	if l.again[conv] {
+		return
+	}
+	l.again[conv] = true
+	if !l.busy[conv] {
+		l.queue = append(l.queue, conv)
+	}
+}
+
+func (l *lanes) pop() string {
+	conv := l.queue[0]
+	l.queue = l.queue[1:]
+	delete(l.again, conv)
+	l.busy[conv] = true
+	return conv
+}
+
+func (l *lanes) finish(r rested) {
+	delete(l.busy, r.conv)
+	switch {
+	case l.again[r.conv]:
+		l.queue = append(l.queue, r.conv)
+	case !r.again.IsZero():
+		l.due[r.conv] = r.again
+	}
+}
+
+// ripe queues what is due and returns how long until the next.
+func (l *lanes) ripe(now time.Time) time.Duration {
+	wait := time.Minute
+	for conv, at := range l.due {
+		if d := at.Sub(now); d > 0 {
+			wait = min(wait, d)
+			continue
+		}
+		l.offer(conv)
+	}
+	return wait
+}
+
+func (l *lanes) drain() {
+	for len(l.busy) > 0 {
+		delete(l.busy, (<-l.done).conv)
+	}
+}

@@ -1,0 +1,181 @@
+package outbox
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+const (
+	// graceAfterVoid is added to an attempt's VoidAfter before an attempt that
+	// was found open is judged.
+	graceAfterVoid = 5 * time.Second
+	ledgerPause    = 500 * time.Millisecond
+	firstRetry     = time.Second
+	longestRetry   = time.Minute
+)
+
+// step does what the conversation's head needs now and returns when to look
+// again; zero means when woken. One step at a time runs per conversation.
+func (s *Sender) step(ctx context.Context, conv string) time.Time {
+	m, open, err := s.o.Ledger.NextMessage(ctx, conv)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	if m == nil {
+		return time.Time{}
+	}
+	now := s.o.Now()
+	switch m.State {
+	case gateway.MessageSending:
+		return s.orphan(ctx, m, open, now)
+	case gateway.MessageUnknown:
+		if m.UnknownUntil.After(now) {
+			return m.UnknownUntil
+		}
+		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageUnknown, "no evidence", now); err != nil {
+			return s.failed(ctx, err)
+		}
+		s.o.Log.Warn("message.unknown", zap.String("message", m.ID), zap.String("conv", conv), zap.String("account", m.Account))
+		s.o.Changed()
+		return now
+	case gateway.MessageWaiting:
+		return s.waiting(ctx, m, now)
+	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld:
+		return time.Time{} // not open; the ledger does not hand these out
+	}
+	return time.Time{}
+}
+
+func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time) time.Time {
+	if now.Sub(m.DueAt) > s.o.ExpireAfter {
+		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageExpired, "not sent in time", now); err != nil {
+			return s.failed(ctx, err)
+		}
+		s.o.Changed()
+		return now
+	}
+	for _, at := range []time.Time{m.DueAt, m.NextAt, s.heldUntil(m.Account)} {
+		if at.After(now) {
+			return at
+		}
+	}
+	client := s.o.Client(m.Platform, m.Account)
+	if client == nil {
+		s.holdAccount(m.Account, now.Add(time.Minute))
+		s.o.Log.Warn("sender.no_account", zap.String("account", m.Account))
+		return now.Add(time.Minute)
+	}
+	return s.attempt(ctx, m, client, now)
+}
+
+// attempt stores the attempt, makes the call and stores the outcome. Once the
+// attempt is stored, the call's outcome is stored too, also when we are asked to
+// stop meanwhile.
+func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client, now time.Time) time.Time {
+	a := &gateway.Attempt{ID: s.o.NewID(), Message: m.ID, N: m.Attempts + 1, StartedAt: now, VoidAfter: now.Add(s.o.CallTimeout)}
+	if err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); err != nil {
+		return s.failed(ctx, err)
+	}
+	s.o.Boundary("outbox.attempt_stored")
+	m.Attempts = a.N
+	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), a.VoidAfter.Add(graceAfterVoid))
+	defer cancel()
+	started := time.Now()
+	out := client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
+	s.o.Boundary("outbox.called")
+	end := s.end(m, a, out, "answer")
+	for s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end) != nil {
+		// The outcome is known only here: keep it until the ledger takes it.
+		// Asked to stop, leave the attempt open; it is judged after a restart.
+		if !pause(ctx, ledgerPause) {
+			return time.Time{}
+		}
+	}
+	s.o.Boundary("outbox.outcome_stored")
+	s.o.Log.Info("message.attempted", zap.String("message", m.ID), zap.String("conv", m.Conv), zap.String("account", m.Account),
+		zap.Int("attempt", a.N), zap.Int("part", m.Part), zap.String("outcome", string(out.Kind)), zap.String("code", out.Code),
+		zap.Duration("took", time.Since(started)))
+	s.o.Changed()
+	return s.o.Now()
+}
+
+// orphan judges an attempt that a process before us left open: not before its
+// call cannot run any more, and then as unknown.
+func (s *Sender) orphan(ctx context.Context, m *gateway.Message, a *gateway.Attempt, now time.Time) time.Time {
+	if a == nil {
+		return now.Add(time.Minute) // the schema forbids it; do not spin
+	}
+	if at := a.VoidAfter.Add(graceAfterVoid); at.After(now) {
+		return at
+	}
+	out := gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "restart", Detail: "the process ended during the call"}
+	if err := s.o.Ledger.EndAttempt(ctx, s.end(m, a, out, "restart")); err != nil {
+		return s.failed(ctx, err)
+	}
+	s.o.Changed()
+	return now
+}
+
+// end turns an outcome into what the ledger stores, with the times that follow.
+func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome, by string) *gateway.AttemptEnd {
+	now := s.o.Now()
+	e := &gateway.AttemptEnd{Attempt: a.ID, Message: m.ID, At: now, Outcome: out, By: by}
+	switch out.Kind {
+	case gateway.OutcomeRetry:
+		wait := max(out.After, backoff(a.N))
+		e.NextAt = now.Add(wait)
+		if out.Scope == gateway.ScopeAccount {
+			s.holdAccount(m.Account, e.NextAt)
+		}
+	case gateway.OutcomeUnknown:
+		e.UnknownUntil = now.Add(s.o.UnknownWait(m.Platform))
+	case gateway.OutcomeAccepted, gateway.OutcomeRejected:
+	}
+	return e
+}
+
+// backoff doubles from a second to a minute, with up to a quarter of jitter so
+// that many conversations do not come back at one instant.
+func backoff(n int) time.Duration {
+	d := min(firstRetry<<min(max(n-1, 0), 6), longestRetry)
+	return d - time.Duration(rand.Int64N(int64(d/4))) //nolint:gosec // jitter is no secret
+}
+
+func (s *Sender) failed(ctx context.Context, err error) time.Time {
+	if ctx.Err() == nil {
+		s.o.Log.Error("sender.failed", zap.Error(err))
+	}
+	return s.o.Now().Add(ledgerPause)
+}
+
+func (s *Sender) heldUntil(account string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hold[account]
+}
+
+func (s *Sender) holdAccount(account string, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if until.After(s.hold[account]) {
+		s.hold[account] = until
+	}
+}
+
+// Held lists the accounts that wait, and until when, for doctor.
+func (s *Sender) Held() map[string]time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]time.Time{}
+	for a, t := range s.hold {
+		if t.After(s.o.Now()) {
+			out[a] = t
+		}
+	}
+	return out
+}
