@@ -182,7 +182,7 @@ func index(fields []field) (map[string]string, error) {
 		text := f.text
 		if isID {
 			text = strings.TrimSpace(text)
-			if len(text) > maxIDBytes && as != "PicUrl" {
+			if len(text) > maxIDBytes && as != "MediaId" && as != "PicUrl" {
 				return nil, errors.New(as + " is too long")
 			}
 		}

@@ -1,0 +1,208 @@
+package whatsapp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// value is one JSON value inside a document that json.Valid accepted. Reading
+// goes over the bytes of the document, so that an item's raw part is exactly
+// what came, numbers of any size keep their digits, and an odd value is met
+// where it stands and nowhere else. Names are compared as written: "MESSAGES"
+// is not "messages", which encoding/json would let override it.
+type value []byte
+
+// member is one name and value of an object.
+type member struct {
+	name string
+	val  value
+}
+
+// object is the members of a JSON object in order. Names may repeat.
+type object []member
+
+// get returns the value of a name, nil when there is none. Of repeated names
+// the last one counts, as in most readers.
+func (o object) get(name string) value {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].name == name {
+			return o[i].val
+		}
+	}
+	return nil
+}
+
+func (o object) text(name string) string   { return o.get(name).text() }
+func (o object) object(name string) object { return o.get(name).object() }
+
+// isObject and isArray say what kind of value it is; a value that is not there
+// is neither.
+func (v value) isObject() bool { return len(v) > 0 && v[0] == '{' }
+func (v value) isArray() bool  { return len(v) > 0 && v[0] == '[' }
+func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
+
+// isNull says whether there is nothing: absent, or the word null.
+func (v value) isNull() bool { return len(v) == 0 || v[0] == 'n' }
+
+// object returns the members of an object; nil for every other value.
+func (v value) object() object {
+	if !v.isObject() {
+		return nil
+	}
+	o := make(object, 0, 8)
+	for i := skipSpace(v, 1); v[i] != '}'; {
+		end := skipValue(v, i)
+		name := v[i:end].text()
+		i = skipSpace(v, skipSpace(v, end)+1) // over the colon
+		end = skipValue(v, i)
+		o = append(o, member{name, v[i:end:end]})
+		i = skipComma(v, end)
+	}
+	return o
+}
+
+// elements returns the elements of an array; nil for every other value.
+func (v value) elements() []value {
+	if !v.isArray() {
+		return nil
+	}
+	var list []value
+	for i := skipSpace(v, 1); v[i] != ']'; {
+		end := skipValue(v, i)
+		list = append(list, v[i:end:end])
+		i = skipComma(v, end)
+	}
+	return list
+}
+
+// text returns a string's text, or a number's digits as written; "" for every
+// other value. Lone surrogates and what is not UTF-8 become U+FFFD.
+func (v value) text() string {
+	switch {
+	case len(v) == 0:
+		return ""
+	case v[0] == '-' || v[0] >= '0' && v[0] <= '9':
+		return string(v)
+	case v[0] != '"':
+		return ""
+	}
+	inner := v[1 : len(v)-1]
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
+		return string(inner)
+	}
+	var s string
+	if json.Unmarshal(v, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// number returns a whole number, given as number or as text; 0 for all else.
+func (v value) number() int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(v.text()), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// time returns the instant of a timestamp, which comes as text or number, in
+// seconds or, from 1e12 on, milliseconds. What is no such number is no time.
+func (v value) time() time.Time {
+	switch n := v.number(); {
+	case n <= 0 || n > 1e15:
+		return time.Time{}
+	case n >= 1e12:
+		return time.UnixMilli(n).UTC()
+	default:
+		return time.Unix(n, 0).UTC()
+	}
+}
+
+// depth is how many objects and arrays lie inside each other.
+func (v value) depth() int {
+	deepest, open := 0, 0
+	for i := 0; i < len(v); i++ {
+		switch v[i] {
+		case '"':
+			i = skipString(v, i) - 1
+		case '{', '[':
+			open++
+			deepest = max(deepest, open)
+		case '}', ']':
+			open--
+		}
+	}
+	return deepest
+}
+
+// raw copies the value for publishing. Bytes that are no UTF-8 become U+FFFD,
+// since a worker's JSON reader may refuse them; the archive has them as they
+// came.
+func (v value) raw() json.RawMessage {
+	if len(v) == 0 {
+		return nil
+	}
+	if utf8.Valid(v) {
+		return bytes.Clone(v)
+	}
+	return bytes.ToValidUTF8(v, []byte("\ufffd"))
+}
+
+func skipSpace(v value, i int) int {
+	for v[i] == ' ' || v[i] == '\n' || v[i] == '\t' || v[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// skipComma goes from the end of a value to the next one or to the bracket.
+func skipComma(v value, i int) int {
+	i = skipSpace(v, i)
+	if v[i] == ',' {
+		i = skipSpace(v, i+1)
+	}
+	return i
+}
+
+// skipString returns the index behind the string that begins at i.
+func skipString(v value, i int) int {
+	for i++; v[i] != '"'; i++ {
+		if v[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// skipValue returns the index behind the value that begins at i.
+func skipValue(v value, i int) int {
+	switch v[i] {
+	case '"':
+		return skipString(v, i)
+	case '{', '[':
+		for open := 0; ; {
+			switch v[i] {
+			case '"':
+				i = skipString(v, i)
+				continue
+			case '{', '[':
+				open++
+			case '}', ']':
+				open--
+			}
+			i++
+			if open == 0 {
+				return i
+			}
+		}
+	}
+	for i < len(v) && !bytes.ContainsRune([]byte(",]} \n\t\r"), rune(v[i])) {
+		i++
+	}
+	return i
+}
