@@ -112,6 +112,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	if err := g.o.Intake.Caught(ctx); err != nil {
 		return err
 	}
+	g.in.unlock()
 	if err := g.load(ctx); err != nil {
 		return err
 	}

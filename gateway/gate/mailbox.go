@@ -14,6 +14,7 @@ import (
 type mailbox struct {
 	signal chan struct{}
 	mu     sync.Mutex
+	open   bool // before Run, rows are dropped: Run reads every head anyway
 	letter letters
 }
 
@@ -39,11 +40,22 @@ func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
 func (m *mailbox) put(f func(*letters)) {
 	m.mu.Lock()
 	f(&m.letter)
+	if !m.open {
+		m.letter.added, m.letter.settled, m.letter.exhausted = nil, nil, nil
+	}
 	m.mu.Unlock()
 	select {
 	case m.signal <- struct{}{}:
 	default:
 	}
+}
+
+// unlock begins to keep what comes in; what was committed before is in the
+// ledger for Run to read.
+func (m *mailbox) unlock() {
+	m.mu.Lock()
+	m.open = true
+	m.mu.Unlock()
 }
 
 // Added hands in new pending rows, after their commit, in order.
