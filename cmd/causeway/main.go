@@ -1,0 +1,20 @@
+// Command causeway is the gateway and everything an operator does with it.
+//
+// This package is where the parts meet: it reads the configuration, opens the
+// store, starts the stages and the listeners, and implements the admin API over
+// them. It holds no rule of its own about payloads, events or messages.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
