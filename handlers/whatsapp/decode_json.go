@@ -201,8 +201,11 @@ func skipValue(v value, i int) int {
 			}
 		}
 	}
-	for i < len(v) && !bytes.ContainsRune([]byte(",]} \n\t\r"), rune(v[i])) {
-		i++
+	for ; i < len(v); i++ {
+		switch v[i] {
+		case ',', ']', '}', ' ', '\n', '\t', '\r':
+			return i
+		}
 	}
 	return i
 }

@@ -1,0 +1,157 @@
+package whatsapp
+
+import (
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// CodeClass says what a platform code means for a message of ours that was
+// answered with it.
+type CodeClass string
+
+// The classes. Source: Meta's list of error codes, sorted by what a sender can
+// do about each.
+const (
+	// ClassThrottle: too fast; certainly not sent, safe to send again.
+	ClassThrottle CodeClass = "throttle"
+	// ClassTransient: Meta had a fault. Nothing in the documentation says that
+	// a message answered so was not taken, so the outcome is unknown.
+	ClassTransient CodeClass = "transient"
+	// ClassMaintenance: our number cannot be used just now, by Meta's own
+	// account of it; certainly not sent, sent again later.
+	ClassMaintenance CodeClass = "maintenance"
+	// ClassPermanent: this message to this recipient never goes.
+	ClassPermanent CodeClass = "permanent"
+	// ClassUnhealthy: token, permission, payment or number; certainly not
+	// sent, and nothing of the account will be before a person acts.
+	ClassUnhealthy CodeClass = "unhealthy"
+)
+
+// Code is one row of the table: Meta's code, what follows from it, and a meaning
+// in our own words for the operator.
+type Code struct {
+	Code  int
+	Class CodeClass
+	// Scope says who waits after a throttle; Wait is the first wait, which
+	// grows while refusals go on.
+	Scope   gateway.Scope
+	Wait    time.Duration
+	Meaning string
+}
+
+// Codes is the table of the codes a send can be answered with. A code is decided
+// by its number only: Meta's HTTP statuses are not reliable (all throttles are
+// 400, some permanent ones 500), titles change, subcodes are deprecated.
+//
+// The rule for faults (what is a definite answer, what is unknown):
+//   - a code of this table in the body is a definite answer, whatever the HTTP
+//     status, unless its class is transient;
+//   - class transient (1, 2, 131000, 131016, 133004) and is_transient beside a
+//     code that is not in the table: unknown, not repeated by us;
+//   - an HTTP 5xx or 408 without such a code, an answer that cannot be read, no
+//     answer, or a connection lost after the first byte of the request:
+//     unknown. Whether a 500 came before or after Meta took the message cannot
+//     be seen from outside;
+//   - a 4xx or 3xx without a code was said by something between us and Meta:
+//     certainly not sent, the account waits.
+func Codes() []Code {
+	const (
+		pair    = gateway.ScopePair
+		account = gateway.ScopeAccount
+	)
+	return []Code{
+		{4, ClassThrottle, account, time.Minute, "too many calls of the app"},
+		{80007, ClassThrottle, account, time.Minute, "too many calls of the WhatsApp Business Account"},
+		{130429, ClassThrottle, account, time.Second, "throughput of the phone number reached"},
+		{131056, ClassThrottle, pair, time.Second, "too many messages to this customer in a short time"},
+		{131048, ClassThrottle, account, 5 * time.Minute, "spam limit of the phone number reached"},
+
+		{1, ClassTransient, "", 0, "unknown API error"},
+		{2, ClassTransient, "", 0, "API service temporarily unavailable"},
+		{131000, ClassTransient, "", 0, "something went wrong at the platform"},
+		{131016, ClassTransient, "", 0, "service overloaded or temporarily unavailable"},
+		{133004, ClassTransient, "", 0, "server temporarily unavailable"},
+
+		{131057, ClassMaintenance, account, time.Minute, "phone number in maintenance"},
+		{2494100, ClassMaintenance, account, time.Minute, "phone number in maintenance, its throughput is being raised"},
+
+		{100, ClassPermanent, "", 0, "a parameter is not valid"},
+		{131008, ClassPermanent, "", 0, "a required parameter is missing"},
+		{131009, ClassPermanent, "", 0, "a parameter's value is not valid"},
+		{131020, ClassPermanent, "", 0, "not possible in this group"},
+		{131021, ClassPermanent, "", 0, "recipient is the sender"},
+		{131026, ClassPermanent, "", 0, "message undeliverable to this recipient"},
+		{131030, ClassPermanent, "", 0, "recipient not in the test number's list"},
+		{131041, ClassPermanent, "", 0, "not possible in this group"},
+		{131047, ClassPermanent, "", 0, "more than 24 hours since the customer's last message"},
+		{131049, ClassPermanent, "", 0, "held back by the platform for the customer's experience; not before 24 hours"},
+		{131050, ClassPermanent, "", 0, "recipient stopped marketing messages"},
+		{131051, ClassPermanent, "", 0, "message type not supported"},
+		{131052, ClassPermanent, "", 0, "media download failed"},
+		{131053, ClassPermanent, "", 0, "media upload failed"},
+		{131055, ClassPermanent, "", 0, "method not allowed"},
+		{131062, ClassPermanent, "", 0, "not possible for a recipient without a phone number"},
+		{131063, ClassPermanent, "", 0, "recipient cannot be used"},
+		{131064, ClassPermanent, "", 0, "templates of the account are limited"},
+		{131207, ClassPermanent, "", 0, "not possible in this group"},
+		{131208, ClassPermanent, "", 0, "too many group operations; does not concern messages"},
+		{131212, ClassPermanent, "", 0, "not possible in this group"},
+		{130403, ClassPermanent, "", 0, "recipient is blocked by the business"},
+		{130472, ClassPermanent, "", 0, "recipient is part of an experiment"},
+		{130497, ClassPermanent, "", 0, "not allowed in the recipient's country"},
+		{132000, ClassPermanent, "", 0, "template parameter count differs"},
+		{132001, ClassPermanent, "", 0, "template does not exist"},
+		{132005, ClassPermanent, "", 0, "template text too long"},
+		{132007, ClassPermanent, "", 0, "template violates a policy"},
+		{132012, ClassPermanent, "", 0, "template parameter format differs"},
+		{132015, ClassPermanent, "", 0, "template is paused"},
+		{132016, ClassPermanent, "", 0, "template is disabled"},
+		{132068, ClassPermanent, "", 0, "flow is blocked"},
+		{132069, ClassPermanent, "", 0, "flow is throttled"},
+		{134100, ClassPermanent, "", 0, "only marketing templates are possible here"},
+		{134101, ClassPermanent, "", 0, "template is being synchronised"},
+		{134102, ClassPermanent, "", 0, "template not available here"},
+		{135000, ClassPermanent, "", 0, "request not accepted"},
+		{137000, ClassPermanent, "", 0, "recipient's identity key changed"},
+
+		{0, ClassUnhealthy, account, 30 * time.Second, "access token not valid"},
+		{190, ClassUnhealthy, account, 30 * time.Second, "access token expired or not valid"},
+		{3, ClassUnhealthy, account, 30 * time.Second, "app lacks a capability"},
+		{10, ClassUnhealthy, account, 30 * time.Second, "permission missing"},
+		{33, ClassUnhealthy, account, 30 * time.Second, "phone number id does not exist or is not visible to the token"},
+		{131005, ClassUnhealthy, account, 30 * time.Second, "access denied"},
+		{368, ClassUnhealthy, account, 30 * time.Second, "account restricted for a policy violation"},
+		{131031, ClassUnhealthy, account, 30 * time.Second, "account locked"},
+		{131042, ClassUnhealthy, account, 30 * time.Second, "payment of the account"},
+		{131044, ClassUnhealthy, account, 30 * time.Second, "payment of the account"},
+		{134011, ClassUnhealthy, account, 30 * time.Second, "payment terms not accepted"},
+		{131045, ClassUnhealthy, account, 30 * time.Second, "phone number's certificate"},
+		{133006, ClassUnhealthy, account, 30 * time.Second, "phone number not verified"},
+		{133010, ClassUnhealthy, account, 30 * time.Second, "phone number not registered"},
+		{133016, ClassUnhealthy, account, 30 * time.Second, "phone number's registration is locked for a time"},
+		{131037, ClassUnhealthy, account, 30 * time.Second, "display name not approved"},
+		{136024, ClassUnhealthy, account, 30 * time.Second, "display name of the phone number"},
+	}
+}
+
+// codeTable finds a code; codes 200 to 299 are all "permission missing".
+type codeTable map[int]Code
+
+func newCodeTable() codeTable {
+	t := make(codeTable)
+	for _, c := range Codes() {
+		t[c.Code] = c
+	}
+	return t
+}
+
+func (t codeTable) find(code int) (Code, bool) {
+	if c, ok := t[code]; ok {
+		return c, true
+	}
+	if code >= 200 && code <= 299 {
+		return Code{code, ClassUnhealthy, gateway.ScopeAccount, 30 * time.Second, "permission missing"}, true
+	}
+	return Code{}, false
+}
