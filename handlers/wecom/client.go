@@ -89,7 +89,7 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 		return *refusal
 	}
 	var o gateway.Outcome
-	for range 2 {
+	for n := range 2 {
 		token, err := c.tokens.get(ctx)
 		if err != nil {
 			return c.noToken(err)
@@ -98,7 +98,11 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 		if o, again = c.call(ctx, out, token, body, userID); !again {
 			return o
 		}
-		c.tokens.drop(token)
+		if n == 0 {
+			// The second token is kept: the next Send finds out whether it
+			// works by now and fetches one at most.
+			c.tokens.drop(token)
+		}
 	}
 	o.After = c.unhealthy.Refused(c.now(), 0)
 	return o

@@ -38,6 +38,7 @@ func (e *tokenError) Error() string { return "wecom: access token: " + e.Code }
 type tokens struct {
 	url    func() string // holds the secret: never in an error or a log
 	secret string
+	codes  map[int]Code
 	egress *egress.Client
 	now    func() time.Time
 
@@ -60,6 +61,7 @@ func newTokens(c ClientConfig, e *egress.Client, now func() time.Time) *tokens {
 			return apiURL(c.APIBase, "gettoken", q)
 		},
 		secret:   c.Secret,
+		codes:    newCodeTable(),
 		egress:   e,
 		now:      now,
 		rejected: egress.Pause{First: 30 * time.Second, Max: 15 * time.Minute},
@@ -105,7 +107,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 		t.mu.Lock()
 		switch {
 		case err == nil:
-			now = t.now()
+			// Counted from before the call: rather early than late.
 			t.token, t.endsAt = token, now.Add(life)
 			t.renewAt = now.Add(life * renewPercent / 100)
 			t.lastErr = nil
@@ -180,7 +182,7 @@ func (t *tokens) fetch(ctx context.Context) (string, time.Duration, error) {
 
 // answered makes the error of an errcode.
 func (t *tokens) answered(code int, message string) *tokenError {
-	c, known := newCodeTable()[code]
+	c, known := t.codes[code]
 	label, text := strconv.Itoa(code), c.Meaning
 	if !known {
 		label, text = "other", fmt.Sprintf("code %d, not in the table", code)
