@@ -1,0 +1,247 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+const (
+	answerRoom  = 2000 // answers held in memory
+	answerBatch = 500  // answers in one call
+	answerBytes = 16 << 20
+
+	backoffFirst = 100 * time.Millisecond
+	backoffMost  = 5 * time.Second
+)
+
+// TakeFunc gets answers in the order of CW_REPLY, and the position after them.
+// When it fails it gets the same answers again after a while.
+type TakeFunc func(ctx context.Context, at gateway.ReplyPosition, answers []gateway.TakenAnswer) error
+
+// TakeAnswers hands on what is in CW_REPLY after from, then what comes, until
+// ctx ends; it returns nil then. A batch is what is there, at most 500: nothing
+// waits for a batch to fill. A stream of another life than from, or one that
+// lost its tail in a crash (its last sequence is below from), is read from the
+// beginning; answers may so come twice, and the ledger finds those late. It
+// outlives the broker's restarts and a wipe of the stream.
+func (s *Streams) TakeAnswers(ctx context.Context, from gateway.ReplyPosition, fn TakeFunc) error {
+	pos, wait, failed := from, backoffFirst, false
+	for {
+		before := pos
+		err := s.takeLife(ctx, &pos, fn)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the caller ended it
+		}
+		if !failed {
+			s.log.Warn("answers.interrupted", zap.Error(err))
+		}
+		failed = true
+		if pos != before {
+			wait, failed = backoffFirst, false
+		}
+		if !sleep(ctx, wait) {
+			return nil
+		}
+		wait = min(2*wait, backoffMost)
+	}
+}
+
+// takeLife reads through one consumer until something breaks.
+func (s *Streams) takeLife(ctx context.Context, pos *gateway.ReplyPosition, fn TakeFunc) error {
+	if err := s.need(ctx, ReplyStream); err != nil {
+		return err
+	}
+	name, err := s.replyConsumer(ctx, pos)
+	if err != nil {
+		return s.check(ReplyStream, err)
+	}
+	defer s.dropReplyConsumer(name)
+	in := make(chan *nats.Msg, answerRoom)
+	p, err := NewPuller(s.nc, PullOptions{
+		Stream: ReplyStream, Consumer: name, Room: answerRoom, MaxBytes: answerBytes,
+		Into: func(m *nats.Msg) {
+			select {
+			case in <- m:
+			default: // more than asked for; the gap is seen below
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	var last uint64 // consumer sequence: it has no gaps
+	for {
+		batch, err := nextBatch(ctx, p, in)
+		if err != nil {
+			return s.check(ReplyStream, err)
+		}
+		answers, err := readAnswers(batch, &last)
+		if err != nil {
+			return err
+		}
+		at := gateway.ReplyPosition{Created: pos.Created, Seq: answers[len(answers)-1].Seq}
+		if !s.handOn(ctx, at, answers, fn) {
+			return ctx.Err()
+		}
+		*pos = at
+		p.Release(len(batch))
+	}
+}
+
+// replyConsumer makes a consumer for what comes after pos, which is set to the
+// stream's life. It lives in the server's memory and ends a minute after we do.
+func (s *Streams) replyConsumer(ctx context.Context, pos *gateway.ReplyPosition) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	str, err := s.js.Stream(ctx, ReplyStream)
+	if err != nil {
+		return "", err
+	}
+	info := str.CachedInfo()
+	if err := s.stillOurs(info); err != nil {
+		return "", err
+	}
+	if !pos.Created.Equal(life(info)) || info.State.LastSeq < pos.Seq {
+		if !pos.Created.IsZero() {
+			s.log.Warn("answers.from_beginning", zap.Uint64("was", pos.Seq), zap.Uint64("last", info.State.LastSeq))
+		}
+		*pos = gateway.ReplyPosition{Created: life(info)}
+	}
+	c, err := str.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		AckPolicy:         jetstream.AckNonePolicy,
+		DeliverPolicy:     jetstream.DeliverByStartSequencePolicy,
+		OptStartSeq:       pos.Seq + 1,
+		MemoryStorage:     true,
+		Replicas:          1,
+		InactiveThreshold: time.Minute,
+	})
+	if err != nil {
+		return "", err
+	}
+	return c.CachedInfo().Name, nil
+}
+
+// dropReplyConsumer is a courtesy: the consumer would end by itself.
+func (s *Streams) dropReplyConsumer(name string) {
+	if s.nc.IsConnected() {
+		_ = s.nc.Publish("$JS.API.CONSUMER.DELETE."+ReplyStream+"."+name, nil)
+	}
+}
+
+// nextBatch waits for a message and takes what else is there.
+func nextBatch(ctx context.Context, p *Puller, in <-chan *nats.Msg) ([]*nats.Msg, error) {
+	var batch []*nats.Msg
+	select {
+	case m := <-in:
+		batch = append(batch, m)
+	default:
+		select {
+		case m := <-in:
+			batch = append(batch, m)
+		case <-p.Done():
+			return nil, p.Err()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	for len(batch) < answerBatch {
+		select {
+		case m := <-in:
+			batch = append(batch, m)
+		default:
+			return batch, nil
+		}
+	}
+	return batch, nil
+}
+
+func readAnswers(batch []*nats.Msg, last *uint64) ([]gateway.TakenAnswer, error) {
+	out := make([]gateway.TakenAnswer, 0, len(batch))
+	for _, m := range batch {
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil, errors.New("answers: a message without metadata")
+		}
+		if meta.Sequence.Consumer != *last+1 {
+			return nil, fmt.Errorf("%w: answers: a gap after %d", gateway.ErrUnavailable, *last)
+		}
+		*last = meta.Sequence.Consumer
+		a := gateway.TakenAnswer{Seq: meta.Sequence.Stream, Data: m.Data}
+		a.App, a.Conv, _ = splitReply(m.Subject) // the stream takes no other subjects
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+// handOn calls fn until it succeeds; false when ctx ended before.
+func (s *Streams) handOn(ctx context.Context, at gateway.ReplyPosition, answers []gateway.TakenAnswer, fn TakeFunc) bool {
+	for wait := backoffFirst; ; wait = min(2*wait, backoffMost) {
+		err := fn(ctx, at, answers)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		s.log.Warn("answers.not_taken", zap.Int("answers", len(answers)), zap.Error(err))
+		if !sleep(ctx, wait) {
+			return false
+		}
+	}
+}
+
+// sleep waits; false when ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ReplyState tells the last position of CW_REPLY and its size and limit in
+// bytes.
+func (s *Streams) ReplyState(ctx context.Context) (last gateway.ReplyPosition, bytes, maxBytes uint64, err error) {
+	if err := s.need(ctx, ReplyStream); err != nil {
+		return last, 0, 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	str, err := s.js.Stream(ctx, ReplyStream)
+	if err != nil {
+		return last, 0, 0, s.check(ReplyStream, err)
+	}
+	info := str.CachedInfo()
+	if err := s.stillOurs(info); err != nil {
+		return last, 0, 0, err
+	}
+	last = gateway.ReplyPosition{Created: life(info), Seq: info.State.LastSeq}
+	return last, info.State.Bytes, uint64(max(info.Config.MaxBytes, 0)), nil
+}
+
+// PurgeReplies deletes the answers up to and including upTo, which the ledger
+// must have taken.
+func (s *Streams) PurgeReplies(ctx context.Context, upTo uint64) error {
+	if err := s.need(ctx, ReplyStream); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiWait)
+	defer cancel()
+	str, err := s.js.Stream(ctx, ReplyStream)
+	if err != nil {
+		return s.check(ReplyStream, err)
+	}
+	return s.check(ReplyStream, str.Purge(ctx, jetstream.WithPurgeSequence(upTo+1)))
+}

@@ -1,0 +1,114 @@
+package embedded
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/stream"
+)
+
+// User is somebody who may connect over TCP.
+type User struct {
+	// Name is a gateway.ValidName; the user's inbox prefix is "_INBOX_<name>".
+	Name     string
+	Password string
+	// Apps are the applications whose offers the user may take and answer.
+	Apps []string
+	// Observe lets the user subscribe to the copies for observers, cw.event.>
+	// and cw.result.>, which hold what customers write.
+	Observe bool
+}
+
+// checkUsers refuses what would leave a door open.
+func checkUsers(users []User) error {
+	seen := map[string]bool{gatewayUser: true}
+	for _, u := range users {
+		if !gateway.ValidName(u.Name) || seen[u.Name] {
+			return fmt.Errorf("user %q: the name must be 1 to 40 lower-case letters, digits and inner hyphens, and used once", u.Name)
+		}
+		seen[u.Name] = true
+		if len(u.Password) < 8 {
+			return fmt.Errorf("user %q: the password must have at least 8 characters", u.Name)
+		}
+		for _, app := range u.Apps {
+			if !gateway.ValidName(app) {
+				return fmt.Errorf("user %q: %q cannot name an application", u.Name, app)
+			}
+		}
+	}
+	return nil
+}
+
+// permissions are the least rights with which the SDK and a plain client work:
+// ask for offers, read the consumer's settings, answer, acknowledge, and listen
+// on the user's own inbox. There is no right to make a consumer, since a
+// consumer shows what it filters. The acknowledgement has two subject forms; the
+// second one is announced as the server's later default.
+func permissions(u *User) *natsserver.Permissions {
+	var pub []string
+	for _, app := range u.Apps {
+		name := stream.ReadyName(app)
+		pub = append(pub,
+			"$JS.API.CONSUMER.MSG.NEXT."+name+"."+app,
+			"$JS.API.CONSUMER.INFO."+name+"."+app,
+			"$JS.ACK."+name+"."+app+".>",
+			"$JS.ACK.*.*."+name+"."+app+".>",
+			"cw.reply."+app+".>",
+			"cw.get."+app,
+		)
+	}
+	sub := []string{stream.InboxPrefix(u.Name) + ".>"}
+	if u.Observe {
+		sub = append(sub, "cw.event.>", "cw.result.>")
+	}
+	p := &natsserver.Permissions{
+		Publish:   &natsserver.SubjectPermission{Allow: pub},
+		Subscribe: &natsserver.SubjectPermission{Allow: sub},
+	}
+	if len(pub) == 0 {
+		p.Publish.Deny = []string{">"} // an empty allow list would mean everything
+	}
+	return p
+}
+
+// door lets users in. It keeps digests of the passwords, compares them in
+// constant time, and gives each user its rights.
+type door struct{ users map[string]entry }
+
+type entry struct {
+	digest [sha256.Size]byte
+	user   *natsserver.User
+}
+
+// newDoor knows the gateway itself, with every right and a password that nobody
+// outside this process knows, and the configured users.
+func newDoor(users []User, secret string) *door {
+	d := &door{users: map[string]entry{
+		gatewayUser: {sha256.Sum256([]byte(secret)), &natsserver.User{Username: gatewayUser}},
+	}}
+	for i := range users {
+		u := &users[i]
+		d.users[u.Name] = entry{sha256.Sum256([]byte(u.Password)), &natsserver.User{Username: u.Name, Permissions: permissions(u)}}
+	}
+	return d
+}
+
+// Check implements natsserver.Authentication. Without a known name and its
+// password nobody passes, whatever else a client offers.
+func (d *door) Check(c natsserver.ClientAuthentication) bool {
+	if c.Kind() != natsserver.CLIENT {
+		return false
+	}
+	o := c.GetOpts()
+	e, known := d.users[o.Username]
+	got := sha256.Sum256([]byte(o.Password))
+	if subtle.ConstantTimeCompare(got[:], e.digest[:]) != 1 || !known {
+		return false
+	}
+	c.RegisterUser(e.user)
+	return true
+}
