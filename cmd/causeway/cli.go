@@ -47,6 +47,8 @@ type cli struct {
 	adminURL   string
 	token      string
 	asJSON     bool
+	// boundary is a test's hook (boundaries); nil in production.
+	boundary func(step string)
 }
 
 // run executes one command line and returns the exit code. It prints an error

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers"
+	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/store"
+)
+
+// adminAPI implements admin.API over the store and the stages.
+type adminAPI struct{ a *app }
+
+func (a *app) adminHandler() http.Handler {
+	tokens := make([]admin.Token, len(a.adminTokens))
+	for i, t := range a.adminTokens {
+		tokens[i] = admin.Token{Name: t.name, Role: admin.Role(t.role), Hash: admin.HashToken(t.token)}
+	}
+	return admin.NewRouter(admin.Options{
+		Tokens:   func() []admin.Token { return tokens },
+		Gatherer: a.registry,
+		Ready:    a.readiness,
+		API:      adminAPI{a},
+		Log:      a.o.Log,
+		Now:      a.o.Now,
+	})
+}
+
+// Payloads lists payloads newest first, without bodies.
+func (x adminAPI) Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+	return x.a.archive.List(ctx, q)
+}
+
+// Payload returns one payload and what became of it.
+func (x adminAPI) Payload(ctx context.Context, ref admin.PayloadRef) (*gateway.Payload, store.PayloadStatus, error) {
+	pos := ref.Pos
+	if ref.ID != "" {
+		var err error
+		if _, pos, err = store.ParsePayloadID(ref.ID); err != nil {
+			return nil, store.PayloadStatus{}, err
+		}
+	}
+	p, err := x.a.archive.Get(ctx, pos)
+	if err != nil {
+		return nil, store.PayloadStatus{}, err
+	}
+	if ref.ID != "" && p.ID != ref.ID {
+		return nil, store.PayloadStatus{}, gateway.ErrNotFound
+	}
+	status, err := x.a.ledger.PayloadState(ctx, pos)
+	return p, status, err
+}
+
+// Rejects lists refused callbacks.
+func (x adminAPI) Rejects(ctx context.Context, before int64, limit int) ([]gateway.Reject, error) {
+	return x.a.archive.Rejects(ctx, before, limit)
+}
+
+// Reject returns one with its body.
+func (x adminAPI) Reject(ctx context.Context, id int64) (*gateway.Reject, error) {
+	return x.a.archive.Reject(ctx, id)
+}
+
+// Readmit verifies a reject with today's credentials and archives it, with the
+// time it first came at.
+func (x adminAPI) Readmit(ctx context.Context, id int64, by string) (string, error) {
+	r, err := x.a.archive.Reject(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	p := r.Payload
+	e, ok := x.a.dir.endpoint(p.Platform, p.Endpoint)
+	if !ok {
+		return "", fmt.Errorf("endpoint is not configured: %w", gateway.ErrNoSecret)
+	}
+	if p.KeyFP, err = e.Verify(&handlers.Request{RawQuery: rawQuery(p.RequestLine), Header: p.Header, Body: p.Body}); err != nil {
+		return "", err
+	}
+	if err := x.a.archive.Readmit(ctx, id, &p); err != nil {
+		return "", err
+	}
+	x.a.relay.Kick()
+	return p.ID, x.RecordAudit(ctx, gateway.AuditEntry{At: x.a.o.Now(), By: by, What: "readmit", Target: p.ID})
+}
+
+// ReadmitAll does so for every reject, oldest first, so that they are archived
+// in the order they came.
+func (x adminAPI) ReadmitAll(ctx context.Context, endpoint, by string) (admin.Readmitted, error) {
+	var ids []int64
+	for before := int64(0); ; {
+		page, err := x.a.archive.Rejects(ctx, before, 500)
+		if err != nil {
+			return admin.Readmitted{}, err
+		}
+		for i := range page {
+			if endpoint == "" || page[i].Payload.Endpoint == endpoint {
+				ids = append(ids, page[i].ID)
+			}
+		}
+		if len(page) < 500 {
+			break
+		}
+		before = page[len(page)-1].ID
+	}
+	var out admin.Readmitted
+	for i := len(ids) - 1; i >= 0; i-- {
+		_, err := x.Readmit(ctx, ids[i], by)
+		switch {
+		case err == nil:
+			out.Readmitted++
+		case errors.Is(err, gateway.ErrUnverified), errors.Is(err, gateway.ErrHostile), errors.Is(err, gateway.ErrNoSecret):
+			out.Refused++
+		case errors.Is(err, gateway.ErrNotFound): // dropped by the bound meanwhile
+		default:
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// StartReplay starts or continues a replay.
+func (x adminAPI) StartReplay(ctx context.Context, r admin.ReplayRequest, by string) (admin.ReplayStarted, error) {
+	return x.a.replays.start(ctx, r, by)
+}
+
+// ReleaseReplay lets the held replies of a run go.
+func (x adminAPI) ReleaseReplay(ctx context.Context, run, by string) (int, error) {
+	convs, err := x.a.ledger.ReleaseRun(ctx, run, by, x.a.o.Now())
+	if err != nil {
+		return 0, err
+	}
+	x.a.sender.Wake(convs...)
+	x.a.publisher.Kick()
+	return len(convs), nil
+}
+
+// Dead lists dead letters.
+func (x adminAPI) Dead(ctx context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error) {
+	return x.a.ledger.Dead(ctx, q)
+}
+
+// DeadLetter returns one.
+func (x adminAPI) DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error) {
+	return x.a.ledger.DeadLetter(ctx, id)
+}
+
+// Requeue sets a dead letter moving and wakes whoever has to move it.
+func (x adminAPI) Requeue(ctx context.Context, id, by string) error {
+	r, err := x.a.ledger.Requeue(ctx, id, by, x.a.o.Now())
+	if err != nil {
+		return err
+	}
+	if r.Pending != nil {
+		x.a.broker.added([]gateway.Pending{*r.Pending})
+	}
+	if r.Conv != "" {
+		x.a.sender.Wake(r.Conv)
+	}
+	if r.Again {
+		x.a.relay.Kick()
+	}
+	x.a.publisher.Kick()
+	return nil
+}
+
+// RequeueAll requeues what the query selects, oldest first.
+func (x adminAPI) RequeueAll(ctx context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
+	q.State = "open"
+	list, err := x.a.ledger.Dead(ctx, q)
+	if err != nil {
+		return admin.RequeuedAll{}, err
+	}
+	var out admin.RequeuedAll
+	for i := len(list) - 1; i >= 0; i-- {
+		err := x.Requeue(ctx, list[i].ID, by)
+		switch {
+		case err == nil:
+			out.Requeued++
+		case errors.Is(err, gateway.ErrConflict), errors.Is(err, gateway.ErrNotFound):
+			out.Skipped++
+		default:
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Drop closes a dead letter for good.
+func (x adminAPI) Drop(ctx context.Context, id, by string) error {
+	return x.a.ledger.Drop(ctx, id, by, x.a.o.Now())
+}
+
+// PauseApplication stops an application at once and for good.
+func (x adminAPI) PauseApplication(ctx context.Context, name, by string) error {
+	return x.brake(ctx, name, by, true)
+}
+
+// ResumeApplication lets it go.
+func (x adminAPI) ResumeApplication(ctx context.Context, name, by string) error {
+	return x.brake(ctx, name, by, false)
+}
+
+func (x adminAPI) brake(ctx context.Context, name, by string, on bool) error {
+	g := x.a.broker.gates[name]
+	if g == nil {
+		return fmt.Errorf("application: %w", gateway.ErrNotFound)
+	}
+	if err := x.a.ledger.SetBrake(ctx, gateway.Brake{Scope: "app", Name: name, At: x.a.o.Now(), By: by}, on); err != nil {
+		return err
+	}
+	g.Pause(on)
+	x.a.o.Log.Info("brake.set", zap.String("app", name), zap.Bool("paused", on), zap.String("by", by))
+	return nil
+}
+
+// Conversation returns one conversation.
+func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
+	return x.a.ledger.Conversation(ctx, conv, limit)
+}
+
+// FindConversation resolves an identity as the relay does.
+func (x adminAPI) FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error) {
+	return x.a.ledger.FindConversation(ctx, platform, account, id)
+}
+
+// Messages lists messages in a state.
+func (x adminAPI) Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error) {
+	return x.a.ledger.Messages(ctx, state, limit)
+}
+
+// KeptSums are the kept counts of promise 2.
+func (x adminAPI) KeptSums(ctx context.Context) (gateway.Sums, error) {
+	return x.a.sums(ctx, x.a.ledger.Sums)
+}
+
+// RecountedSums counts rows.
+func (x adminAPI) RecountedSums(ctx context.Context) (gateway.Sums, error) {
+	return x.a.sums(ctx, x.a.ledger.Recount)
+}
+
+// Counters are the other counts.
+func (x adminAPI) Counters(ctx context.Context) (map[string]int64, error) {
+	return x.a.ledger.Counters(ctx)
+}
+
+// RecordAudit records a deed.
+func (x adminAPI) RecordAudit(ctx context.Context, e gateway.AuditEntry) error {
+	return x.a.ledger.Audit(ctx, e)
+}
+
+// AuditLog lists deeds, newest first.
+func (x adminAPI) AuditLog(ctx context.Context, limit int) ([]gateway.AuditEntry, error) {
+	return x.a.ledger.AuditLog(ctx, limit)
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway/outbox"
+	"github.com/causewayhq/causeway/gateway/relay"
+	"github.com/causewayhq/causeway/handlers"
+	"github.com/causewayhq/causeway/store"
+)
+
+// appOptions are what serve, the demo and tests hand in.
+type appOptions struct {
+	Config *config.Config
+	Log    *zap.Logger
+	Now    func() time.Time
+	// LockWait is how long to wait for the folder of another process.
+	LockWait time.Duration
+	// Boundary is told each step (boundaries); tests die there.
+	Boundary func(step string)
+	// RelayOff keeps the relay still, for measuring ingest alone.
+	RelayOff bool
+	// MaxStorage limits the embedded server's streams, in bytes; 0 is its own
+	// default.
+	MaxStorage int64
+	// CallTimeout and UnknownWait replace the sender's defaults when set.
+	CallTimeout time.Duration
+	UnknownWait func(platform string) time.Duration
+}
+
+// app is one gateway: store, stages and listeners. It is made by newApp, runs
+// in Run and is over when Run returned.
+type app struct {
+	o   appOptions
+	dir *directory
+
+	archive store.Archive
+	ledger  store.Ledger
+	closers []func() error
+
+	registry  *prometheus.Registry
+	relay     *relay.Relay
+	publisher *relay.Publisher
+	judge     *outbox.Judge
+	sender    *outbox.Sender
+	broker    *broker
+	parts     *parts
+	replays   *replays
+
+	public, admin net.Listener
+	adminTokens   []adminToken
+	ready         readyProbe
+	room          room
+}
+
+// newApp opens the store and listens; nothing runs yet. Errors are for the
+// operator: what is wrong with the configuration, the folder or the ports.
+func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Boundary == nil {
+		o.Boundary = func(string) {}
+	}
+	a := &app{o: o, registry: prometheus.NewRegistry(), parts: newParts(o.Now)}
+	defer func() {
+		if err != nil {
+			a.close()
+		}
+	}()
+	if a.dir, err = newDirectory(o.Config, o.Now); err != nil {
+		return nil, err
+	}
+	if err := a.openStore(ctx); err != nil {
+		return nil, err
+	}
+	if a.adminTokens, err = adminTokens(o.Config); err != nil {
+		return nil, err
+	}
+	if a.public, err = net.Listen("tcp", o.Config.Listen); err != nil {
+		return nil, fmt.Errorf("listen for webhooks: %w", err)
+	}
+	if a.admin, err = net.Listen("tcp", o.Config.Admin.Listen); err != nil {
+		return nil, fmt.Errorf("listen for admin: %w", err)
+	}
+	a.wire()
+	return a, nil
+}
+
+// wire connects the stages: each knows only the few methods it needs.
+func (a *app) wire() {
+	o := a.o
+	a.broker = newBroker(a)
+	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary)
+	a.sender = outbox.NewSender(outbox.SenderOptions{
+		Ledger: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Changed: func() { a.publisher.Kick(); a.judge.Kick() },
+		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
+	})
+	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log)
+	a.relay = relay.New(relay.Options{
+		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
+		Relayed: a.relayed, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
+	})
+	a.replays = newReplays(a)
+	a.registerMetrics()
+}
+
+// Run serves until ctx ends or a listener fails. It stops taking callbacks
+// first, then lets the stages end; calls to platforms in flight are waited for.
+func (a *app) Run(ctx context.Context) error {
+	defer a.close()
+	front, err := a.publicHandler()
+	if err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	a.serveHTTP(gctx, g, "webhooks", a.public, front)
+	a.serveHTTP(gctx, g, "admin", a.admin, a.adminHandler())
+	run := func(name string, f func(context.Context) error) {
+		g.Go(func() error { return a.parts.run(gctx, name, f) })
+	}
+	run("probe", a.probe)
+	if !a.o.RelayOff {
+		run("relay", a.relay.Run)
+	}
+	run("judge", a.judge.Run)
+	run("sender", a.sender.Run)
+	run("replays", a.replays.run)
+	run("broker", a.broker.run)
+	err = g.Wait()
+	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		return nil
+	}
+	return err
+}
+
+// serveHTTP serves on l until ctx ends, then lets requests in flight finish.
+func (a *app) serveHTTP(ctx context.Context, g *errgroup.Group, name string, l net.Listener, h http.Handler) {
+	srv := handlers.NewServer(l.Addr().String(), h, a.o.Config.HandlerLimits())
+	g.Go(func() error {
+		err := srv.Serve(l)
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return fmt.Errorf("%s listener: %w", name, err)
+	})
+	g.Go(func() error {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		if err := srv.Shutdown(grace); err != nil {
+			_ = srv.Close() // the grace is over; what is still open is cut
+		}
+		return nil
+	})
+}
+
+func (a *app) close() {
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		if err := a.closers[i](); err != nil {
+			a.o.Log.Error("close.failed", zap.Error(err))
+		}
+	}
+	a.closers = nil
+	for _, l := range []net.Listener{a.public, a.admin} {
+		if l != nil {
+			_ = l.Close() // closed already when it was served
+		}
+	}
+}
+
+// parts remembers which parts of the process run, for readyz and doctor.
+type parts struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	state map[string]partState
+}
+
+type partState struct {
+	Running bool
+	Since   time.Time
+	Err     string
+}
+
+func newParts(now func() time.Time) *parts {
+	return &parts{now: now, state: map[string]partState{}}
+}
+
+// run runs a part and notes how it ended. A stage returns only when ctx ends;
+// one that returns earlier ends the process, since a gateway without one of its
+// stages looks alive and is not.
+func (p *parts) run(ctx context.Context, name string, f func(context.Context) error) error {
+	p.set(name, partState{Running: true, Since: p.now()})
+	err := f(ctx)
+	s := partState{Since: p.now()}
+	if ctx.Err() == nil {
+		if err == nil {
+			err = errors.New("ended by itself")
+		}
+		s.Err = err.Error()
+		err = fmt.Errorf("%s stopped: %w", name, err)
+	}
+	p.set(name, s)
+	return err
+}
+
+func (p *parts) set(name string, s partState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state[name] = s
+}
+
+func (p *parts) snapshot() map[string]partState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make(map[string]partState, len(p.state))
+	for k, v := range p.state {
+		out[k] = v
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/stream"
+	"github.com/causewayhq/causeway/gateway/stream/embedded"
+	"github.com/causewayhq/causeway/gateway/worker"
+)
+
+// connect starts the embedded server and connects, or connects to the servers
+// outside. It keeps what is there already.
+func (b *broker) connect() error {
+	cfg := &b.a.o.Config.NATS
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.server == nil && cfg.Embedded != nil {
+		users, err := b.users()
+		if err != nil {
+			return err
+		}
+		b.server, err = embedded.Start(embedded.Options{
+			Dir: cfg.Embedded.Dir, Listen: cfg.Embedded.Listen, Users: users,
+			MaxStorage: b.a.o.MaxStorage, Log: b.a.o.Log, Now: b.a.o.Now,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if b.conn != nil {
+		return nil
+	}
+	var err error
+	if b.server != nil {
+		b.conn, err = stream.Dial("", b.server.ConnectOptions()...)
+		return err
+	}
+	b.conn, err = stream.Outside{URL: cfg.URL, CredsFile: cfg.CredsFile, User: cfg.User, Password: cfg.Password.Reveal()}.Dial()
+	return err
+}
+
+// users are who may connect to the embedded server. Without any in the
+// configuration one is made, which may work for every application.
+func (b *broker) users() ([]embedded.User, error) {
+	cfg := b.a.o.Config
+	if len(cfg.NATS.Embedded.Users) == 0 {
+		password, err := ownSecret(cfg.Store.Dir(), workerPasswordFile)
+		if err != nil {
+			return nil, err
+		}
+		var apps []string
+		for _, app := range b.a.dir.apps {
+			apps = append(apps, app.Name)
+		}
+		return []embedded.User{{Name: defaultWorker, Password: password, Apps: apps, Observe: true}}, nil
+	}
+	users := make([]embedded.User, 0, len(cfg.NATS.Embedded.Users))
+	for _, u := range cfg.NATS.Embedded.Users {
+		users = append(users, embedded.User{Name: u.Name, Password: u.Password.Reveal(), Apps: u.Apps, Observe: u.Observe})
+	}
+	return users, nil
+}
+
+// watch keeps the embedded server alive and says how NATS is.
+func (b *broker) watch(ctx context.Context) error {
+	ended := make(chan error, 1)
+	if b.server != nil {
+		go func() { ended <- b.server.Watch(ctx) }()
+	} else {
+		ended <- nil
+	}
+	for wait(ctx, time.Second) {
+		h := b.streams.Health()
+		switch {
+		case h.OtherLife != nil:
+			b.setState("other life", h.OtherLife.Error())
+		case !h.Connected:
+			b.setState("away", "not connected")
+		case !h.OK():
+			b.setState("away", h.Last)
+		default:
+			b.setState("ok", "")
+		}
+	}
+	return errors.Join(ctx.Err(), <-ended)
+}
+
+// stop ends connection and server after the stages have ended.
+func (b *broker) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.conn != nil {
+		b.conn.Close()
+	}
+	if b.server != nil {
+		if err := b.server.Close(); err != nil {
+			b.a.o.Log.Error("nats.close_failed", zap.Error(err))
+		}
+	}
+}
+
+// runEcho is the built-in bot: it repeats what it is told. It is an ordinary
+// worker, so that trying the gateway tries all of it.
+func (b *broker) runEcho(ctx context.Context, app gateway.Application) error {
+	w, err := worker.New(worker.Options{Conn: b.connection(), App: app.Name, Log: b.a.o.Log, Build: "builtin"})
+	if err != nil {
+		return err
+	}
+	return w.Run(ctx, func(_ context.Context, ev *gateway.Event) (worker.Answer, error) {
+		text := ev.Text
+		if text == "" {
+			text = "[" + ev.Type + "]"
+		}
+		return worker.Text(text), nil
+	})
+}
+
+// room says whether the store's file system has more than the reserve left.
+// Below it nothing is published, so that what room there is goes to callbacks.
+type room struct{ low atomic.Bool }
+
+func (r *room) check(dir string, reserve int64) {
+	free, err := freeBytes(dir)
+	r.low.Store(err == nil && free < reserve)
+}
+
+func (r *room) err() error {
+	if r.low.Load() {
+		return fmt.Errorf("free disk space is below store.reserve: %w", gateway.ErrUnavailable)
+	}
+	return nil
+}

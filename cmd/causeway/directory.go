@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/outbox"
+	"github.com/causewayhq/causeway/handlers"
+	"github.com/causewayhq/causeway/handlers/egress"
+	"github.com/causewayhq/causeway/handlers/wecom"
+	"github.com/causewayhq/causeway/handlers/whatsapp"
+)
+
+// directory is the configuration as the stages read it: endpoints by name,
+// accounts by the platform's id, clients by account, applications. It does not
+// change while the process runs.
+type directory struct {
+	endpoints map[string]handlers.Endpoint // "platform/name"
+	accounts  map[string]string            // "platform/platform's id" -> name
+	clients   map[string]outbox.Client     // "platform/name"
+	apps      []gateway.Application
+}
+
+func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) {
+	d := &directory{
+		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
+		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
+	}
+	for i := range cfg.Endpoints {
+		e := &cfg.Endpoints[i]
+		made, err := newEndpoint(e)
+		if err != nil {
+			return nil, fmt.Errorf("endpoint %s: %w", e.Name, err)
+		}
+		d.endpoints[e.Platform+"/"+e.Name] = made
+	}
+	out := egress.New(egress.Options{})
+	for i := range cfg.Accounts {
+		d.addAccount(&cfg.Accounts[i], out, now)
+	}
+	return d, nil
+}
+
+func newEndpoint(e *config.Endpoint) (handlers.Endpoint, error) {
+	if e.Platform == "wecom" {
+		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs})
+	}
+	secrets := []string{e.AppSecret.Reveal()}
+	if e.AppSecretPrevious != "" {
+		secrets = append(secrets, e.AppSecretPrevious.Reveal())
+	}
+	return whatsapp.NewEndpoint(whatsapp.EndpointConfig{Secrets: secrets, VerifyToken: e.VerifyToken.Reveal()}), nil
+}
+
+// wecomRing pairs what may have been in force together: during a change WeCom
+// may send with the old or the new value of either.
+func wecomRing(e *config.Endpoint) []wecom.Credential {
+	ring := []wecom.Credential{{Token: e.Token.Reveal(), EncodingAESKey: e.EncodingAESKey.Reveal()}}
+	previous := ring[0]
+	if e.TokenPrevious != "" {
+		previous.Token = e.TokenPrevious.Reveal()
+	}
+	if e.EncodingAESKeyPrevious != "" {
+		previous.EncodingAESKey = e.EncodingAESKeyPrevious.Reveal()
+	}
+	if previous != ring[0] {
+		ring = append(ring, previous)
+	}
+	return ring
+}
+
+func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func() time.Time) {
+	key := acc.Platform + "/"
+	switch acc.Platform {
+	case "wecom":
+		d.accounts[key+fmt.Sprintf("%s/%d", acc.CorpID, acc.AgentID)] = acc.Name
+		if _, taken := d.accounts[key+acc.CorpID+"/"]; !taken { // events of the whole corp
+			d.accounts[key+acc.CorpID+"/"] = acc.Name
+		}
+		d.clients[key+acc.Name] = wecom.NewClient(wecom.ClientConfig{
+			APIBase: acc.APIBase, CorpID: acc.CorpID, AgentID: acc.AgentID, Secret: acc.Secret.Reveal(),
+		}, out, now)
+	default:
+		d.accounts[key+acc.PhoneNumberID] = acc.Name
+		if waba := key + "waba:" + acc.WABAID; acc.WABAID != "" {
+			if _, taken := d.accounts[waba]; !taken { // notices of the whole WABA
+				d.accounts[waba] = acc.Name
+			}
+		}
+		d.clients[key+acc.Name] = whatsapp.NewClient(whatsapp.ClientConfig{
+			APIBase: acc.APIBase, PhoneNumberID: acc.PhoneNumberID, AccessToken: acc.AccessToken.Reveal(),
+		}, out)
+	}
+}
+
+// endpoint is for the front door.
+func (d *directory) endpoint(platform, name string) (handlers.Endpoint, bool) {
+	e, ok := d.endpoints[platform+"/"+name]
+	return e, ok
+}
+
+// client is for the sender.
+func (d *directory) client(platform, account string) outbox.Client {
+	c, ok := d.clients[platform+"/"+account]
+	if !ok {
+		return nil
+	}
+	return c
+}
+
+// Account is for the relay.
+func (d *directory) Account(platform, accountID string) (string, bool) {
+	name, ok := d.accounts[platform+"/"+accountID]
+	return name, ok
+}
+
+// Applications is for the relay.
+func (d *directory) Applications() []gateway.Application { return d.apps }
+
+// Decode is for the relay: a payload of an endpoint that is not configured any
+// more stays sealed until it is.
+func (d *directory) Decode(p *gateway.Payload) ([]gateway.Item, string, error) {
+	e, ok := d.endpoint(p.Platform, p.Endpoint)
+	if !ok {
+		return nil, "", fmt.Errorf("endpoint is not configured: %w", gateway.ErrSealed)
+	}
+	return e.Decode(p)
+}

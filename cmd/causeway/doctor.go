@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/admin"
+)
+
+// readiness is the state of every part, for the admin side's readyz.
+func (a *app) readiness(context.Context) admin.Readiness {
+	r := admin.Readiness{OK: a.ready.ok()}
+	state := "ok"
+	if !r.OK {
+		state = "unavailable"
+	}
+	r.Components = append(r.Components, admin.Component{Name: "archive", State: state})
+	nats := a.broker.State()
+	c := admin.Component{Name: "nats", State: "ok", Since: &nats.Since, Detail: nats.Word}
+	if nats.Word != "ok" {
+		c.State = "degraded" // callbacks are taken all the same
+	}
+	r.Components = append(r.Components, c)
+	for name, p := range a.parts.snapshot() {
+		c := admin.Component{Name: name, State: "ok", Since: &p.Since}
+		if !p.Running {
+			c.State, r.OK = "stopped", false
+		}
+		r.Components = append(r.Components, c)
+	}
+	sort.SliceStable(r.Components[2:], func(i, j int) bool { return r.Components[2+i].Name < r.Components[2+j].Name })
+	return r
+}
+
+// Doctor looks for what an operator should know, worst first.
+func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
+	d := diagnosis{now: x.a.o.Now()}
+	x.a.checkParts(&d)
+	x.a.checkDisk(&d)
+	if err := x.a.checkSums(ctx, &d); err != nil {
+		return admin.Report{}, err
+	}
+	if err := x.a.checkStuck(ctx, &d); err != nil {
+		return admin.Report{}, err
+	}
+	if err := x.a.checkCounters(ctx, &d); err != nil {
+		return admin.Report{}, err
+	}
+	apps, err := x.Applications(ctx)
+	if err != nil {
+		return admin.Report{}, err
+	}
+	for i := range apps {
+		checkApplication(&d, &apps[i])
+	}
+	return d.report(), nil
+}
+
+// diagnosis collects findings.
+type diagnosis struct {
+	now  time.Time
+	list []admin.Finding
+}
+
+func (d *diagnosis) add(level, what, name string, count int64, since time.Time, do string) {
+	f := admin.Finding{Level: level, What: what, Name: name, Count: count, Do: do}
+	if !since.IsZero() {
+		f.Since = &since
+	}
+	d.list = append(d.list, f)
+}
+
+func (d *diagnosis) report() admin.Report {
+	rank := map[string]int{"error": 0, "warning": 1, "info": 2}
+	sort.SliceStable(d.list, func(i, j int) bool { return rank[d.list[i].Level] < rank[d.list[j].Level] })
+	r := admin.Report{OK: true, Findings: d.list}
+	for i := range d.list {
+		if d.list[i].Level == "error" {
+			r.OK = false
+		}
+	}
+	return r
+}
+
+func (a *app) checkParts(d *diagnosis) {
+	if !a.ready.ok() {
+		d.add("error", "the archive does not take callbacks; platforms are told 503", "archive", 0, time.Time{}, "free disk space, or make the store's folder writable")
+	}
+	switch s := a.broker.State(); s.Word {
+	case "ok":
+	case "other life":
+		d.add("error", "NATS holds the streams of another store; callbacks are archived and nothing is handed out", "nats", 0, s.Since,
+			"if this store is the right one: causeway adopt --yes")
+	default:
+		d.add("error", "NATS is "+s.Word+": "+s.Detail, "nats", 0, s.Since, "start NATS; everything waits in the ledger and goes on by itself")
+	}
+	for name, p := range a.parts.snapshot() {
+		if !p.Running {
+			d.add("error", "stopped: "+p.Err, name, 0, p.Since, "restart the gateway")
+		}
+	}
+	for account, until := range a.sender.Held() {
+		d.add("warning", "nothing leaves this account: the platform refuses it or throttles it", account, 0, time.Time{},
+			"next try at "+until.UTC().Format(time.RFC3339)+"; see the log for message.attempted and its code")
+	}
+}
+
+func (a *app) checkSums(ctx context.Context, d *diagnosis) error {
+	s, err := a.sums(ctx, a.ledger.Sums)
+	if err != nil {
+		return err
+	}
+	for _, line := range s.Broken() {
+		d.add("error", "an equation does not hold: "+line, "sums", 0, time.Time{}, "keep the store's folder and report this")
+	}
+	if n := s.Payloads.Sealed; n > 0 {
+		d.add("error", "payloads are verified but no key opens them", "sealed", n, time.Time{},
+			"put the right key into the configuration, restart, then: causeway replay --sealed")
+	}
+	if n := s.Payloads.Pending; n > 1000 {
+		d.add("warning", "payloads wait for the relay", "relay", n, time.Time{}, "it catches up by itself; callbacks go first")
+	}
+	return nil
+}
+
+func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
+	things, err := a.ledger.Stuck(ctx, d.now)
+	if err != nil {
+		return err
+	}
+	for _, t := range things {
+		level, do := "info", ""
+		if d.now.Sub(t.Since) > time.Minute {
+			level = "warning"
+		}
+		switch t.What {
+		case "pending":
+			do = "causeway apps shows who waits for what"
+		case "unknown":
+			do = "causeway messages ls --state unknown"
+		case "dead":
+			level, do = "warning", "causeway dead ls"
+		}
+		d.add(level, t.What, t.Name, t.Count, t.Since, do)
+	}
+	return nil
+}
+
+func (a *app) checkCounters(ctx context.Context, d *diagnosis) error {
+	stats, err := a.archive.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if stats.Rejects > 0 {
+		d.add("warning", "callbacks did not verify", "rejects", stats.Rejects, time.Time{},
+			"causeway rejects ls; after mending the secret: causeway rejects readmit --all")
+	}
+	counters, err := a.ledger.Counters(ctx)
+	if err != nil {
+		return err
+	}
+	if n := counters["bad_answer"]; n > 0 {
+		d.add("warning", "workers sent answers that could not be read", "answers", n, time.Time{}, "see the log for answer.bad")
+	}
+	return nil
+}
+
+func checkApplication(d *diagnosis, app *admin.ApplicationState) {
+	switch {
+	case app.Paused:
+		d.add("warning", "paused by "+app.PausedBy, app.Name, app.Pending, *app.PausedAt, "causeway resume app "+app.Name)
+	case app.Pending > 0 && app.Workers == 0 && app.Unacked == 0:
+		var since time.Time
+		if app.Oldest != nil {
+			since = *app.Oldest
+		}
+		d.add("error", "events wait and no worker asks for them", app.Name, app.Pending, since, "start a worker for "+app.Name)
+	}
+}
+
+// Applications shows every application as it stands.
+func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, error) {
+	sums, err := x.a.ledger.Sums(ctx)
+	if err != nil {
+		return nil, err
+	}
+	brakes, err := x.a.ledger.Brakes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stuck, err := x.a.ledger.Stuck(ctx, x.a.o.Now())
+	if err != nil {
+		return nil, err
+	}
+	out := make([]admin.ApplicationState, 0, len(x.a.dir.apps))
+	for i := range x.a.dir.apps {
+		app := &x.a.dir.apps[i]
+		s := admin.ApplicationState{Name: app.Name, Builtin: app.Builtin, Accounts: app.Accounts, Replies: app.Replies,
+			Kinds: kindNames(app.Kinds), Pending: sums.Apps[app.Name].Pending}
+		for _, b := range brakes {
+			if b.Scope == "app" && b.Name == app.Name {
+				at := b.At
+				s.Paused, s.PausedBy, s.PausedAt = true, b.By, &at
+			}
+		}
+		for _, t := range stuck {
+			if t.What == "pending" && t.Name == app.Name {
+				since := t.Since
+				s.Oldest = &since
+			}
+		}
+		if state, err := x.a.broker.GateState(ctx, app.Name); err == nil {
+			s.Offered, s.Unacked, s.Workers = int64(state.Messages), int64(state.Unacked), state.Pulls //nolint:gosec // a count of messages
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+func kindNames(kinds []gateway.Kind) []string {
+	if len(kinds) == 0 {
+		kinds = []gateway.Kind{gateway.KindMessage}
+	}
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = fmt.Sprint(k)
+	}
+	return out
+}
