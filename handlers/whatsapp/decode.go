@@ -167,21 +167,20 @@ func (d *decoder) parts(s scope) {
 // kind of item is not lost beside known ones; a new object or text beside items
 // says something about them and stays in the archive.
 func (s scope) reader(m member) func(int, value) gateway.Item {
-	switch m.name {
-	case "messages":
-		return s.message
-	case "statuses":
-		return s.status
-	case "message_echoes":
-		return s.echo
-	case "errors":
-		return s.valueError
-	case "user_actions":
-		return s.userAction
-	case "messaging_product", "metadata", "contacts":
+	switch {
+	case m.name == "messaging_product", m.name == "metadata", m.name == "contacts":
 		return nil
-	}
-	if !m.val.isArray() {
+	case m.name == "errors":
+		return s.valueError
+	case m.name == "message_echoes":
+		return s.echo
+	case s.field == "messages" && m.name == "messages":
+		return s.message
+	case s.field == "messages" && m.name == "statuses":
+		return s.status
+	case m.name == "user_actions":
+		return s.userAction
+	case !m.val.isArray():
 		return nil
 	}
 	return func(i int, v value) gateway.Item { return s.partNotice(m.name, i, v) }

@@ -36,8 +36,14 @@ func (s scope) changeNotice() gateway.Item {
 	if s.field == "history" || s.field == "smb_app_state_sync" {
 		return it // many customers, or none that is here now
 	}
-	if chat, from, ok := s.customer(o); ok {
-		it.Chat, it.Content.From = chat, from
+	if s.field == "standby" {
+		o = o.object("standby") // one level deeper than everywhere else
+	}
+	if it.OccurredAt.IsZero() {
+		it.OccurredAt = onlyTime(o)
+	}
+	if chat, ok := s.customer(o); ok {
+		it.Chat = chat
 	}
 	return it
 }
@@ -96,8 +102,12 @@ func (s scope) time(o object) time.Time {
 // order of names is known.
 func (s scope) hash(part string) string {
 	if *s.digest == "" {
+		form := []byte(s.value)
+		if s.value.depth() <= maxDepth {
+			form = canonical(nil, s.value)
+		}
 		*s.digest = hashOf([]byte(s.entry.text("id")), []byte(s.entry.text("time")),
-			[]byte(s.field), canonical(nil, s.value))
+			[]byte(s.field), form)
 	}
 	if part == "" {
 		return *s.digest
@@ -107,7 +117,7 @@ func (s scope) hash(part string) string {
 
 // canonical appends a value with names sorted and white space left out. Texts
 // and numbers stay as written, so that two different values never become one.
-// Nesting is bounded by json.Valid.
+// Each level is gone over again: only for values within maxDepth.
 func canonical(b []byte, v value) []byte {
 	switch {
 	case v.isObject():
@@ -148,42 +158,58 @@ func (s scope) callKey(o object) string {
 	return "c:" + id + ":" + step
 }
 
+// onlyTime is the time of the one element a value holds.
+func onlyTime(o object) time.Time {
+	var t time.Time
+	n := 0
+	for _, m := range o {
+		if m.name == "contacts" {
+			continue
+		}
+		for _, e := range m.val.elements() {
+			t = e.object().get("timestamp").time()
+			n++
+		}
+	}
+	if n != 1 {
+		return time.Time{}
+	}
+	return t
+}
+
 // customer finds the one customer or group a change is about. Two of them, or
-// none, make it a notice of the account.
-func (s scope) customer(o object) (gateway.Chat, *gateway.Party, bool) {
+// none, make it a notice of the account. It does not say who wrote: the change
+// may be about something of ours.
+func (s scope) customer(o object) (gateway.Chat, bool) {
 	if groups := o.get("groups").elements(); len(groups) > 0 {
 		id := groups[0].object().text("group_id")
 		if len(groups) > 1 || id == "" || len(id) > maxIDBytes {
-			return gateway.Chat{}, nil, false
+			return gateway.Chat{}, false
 		}
-		return groupChat(id), nil, true
+		return groupChat(id), true
 	}
-	in := o
-	if s.field == "standby" {
-		in = o.object("standby")
-	}
-	found := named(in)
+	found := named(o)
 	if p := o.object("sender").text("phone_number"); s.field == "messaging_handovers" && p != "" {
-		found = append(found, person("", p))
+		found = append(found, person("", p).Identities)
 	}
 	if len(found) == 0 {
-		return gateway.Chat{}, nil, false
+		return gateway.Chat{}, false
 	}
-	for _, p := range found[1:] {
-		if !share(p.Identities, found[0].Identities) {
-			return gateway.Chat{}, nil, false
+	for _, ids := range found[1:] {
+		if !share(ids, found[0]) {
+			return gateway.Chat{}, false
 		}
 	}
-	return singleChat(found[0].Identities), found[0], true
+	return singleChat(found[0]), true
 }
 
 // named lists the people a value names: its contacts, else the other sides of
 // what is in it.
-func named(o object) []*gateway.Party {
-	var found []*gateway.Party
+func named(o object) [][]gateway.Identity {
+	var found [][]gateway.Identity
 	add := func(p *gateway.Party) {
 		if len(p.Identities) > 0 {
-			found = append(found, p)
+			found = append(found, p.Identities)
 		}
 	}
 	c := newContacts(o.get("contacts"))

@@ -8,8 +8,11 @@ import (
 // us or by another app on the same number. States nobody knows are kept as they
 // came. Groups get one receipt per participant, with the same id and state, so
 // the participant is part of the key. Source: Meta, "Status messages webhook".
-func (s scope) status(_ int, v value) gateway.Item {
+func (s scope) status(i int, v value) gateway.Item {
 	o := v.object()
+	if o.text("type") == "call" { // belongs under "calls"; says nothing of a message
+		return s.partNotice("statuses", i, v)
+	}
 	id, state := o.text("id"), o.text("status")
 	participant := firstText(o, "recipient_participant_id", "participant_recipient_id")
 	participantUser := o.text("recipient_participant_user_id")
