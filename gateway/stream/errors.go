@@ -85,7 +85,7 @@ func isFull(err error) bool {
 func isGone(err error) bool {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
-		return errors.Is(err, jetstream.ErrMsgNotFound)
+		return false
 	}
 	return int(api.ErrorCode) == codeMessageNotFound || int(api.ErrorCode) == codeDeleteFailed &&
 		(strings.Contains(api.Description, "no message found") || strings.Contains(api.Description, "deleted message"))

@@ -130,15 +130,37 @@ func (s *Streams) Withdraw(ctx context.Context, app string, seq uint64) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	str, err := s.js.Stream(ctx, name)
-	if err != nil {
-		return s.check(name, err)
-	}
-	err = str.DeleteMsg(ctx, seq)
+	err := s.deleteMessage(ctx, name, seq)
 	if isGone(err) {
 		return nil
 	}
 	return s.check(name, err)
+}
+
+// deleteMessage calls the API itself: the library's call asks for the stream
+// first and gives the error without its code.
+func (s *Streams) deleteMessage(ctx context.Context, name string, seq uint64) error {
+	body, err := json.Marshal(struct {
+		Seq     uint64 `json:"seq"`
+		NoErase bool   `json:"no_erase"`
+	}{seq, true})
+	if err != nil {
+		return err
+	}
+	m, err := s.nc.RequestWithContext(ctx, "$JS.API.STREAM.MSG.DELETE."+name, body)
+	if err != nil {
+		return err
+	}
+	var r struct {
+		Error *jetstream.APIError `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &r); err != nil {
+		return errors.New("delete: the answer is not readable")
+	}
+	if r.Error != nil {
+		return r.Error
+	}
+	return nil
 }
 
 // Hold stops or resumes handing out offers of the application. What workers
