@@ -1,0 +1,222 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Config is everything an installation says about itself. Fields are named as
+// in the file; values in brackets are the defaults.
+type Config struct {
+	// Listen is the address of the webhooks, host:port. [":8080"]
+	Listen string `yaml:"listen" validate:"required,listen"`
+	// TLS serves the webhooks by HTTPS. [none: a proxy in front does]
+	TLS *TLS `yaml:"tls,omitempty"`
+	// TrustedProxies are addresses or networks whose X-Forwarded-For is
+	// believed for the client's address in the log. [none]
+	TrustedProxies []string `yaml:"trusted_proxies,omitempty" validate:"dive,ip|cidr"`
+	// Admin is the listener for operators.
+	Admin Admin `yaml:"admin"`
+	// Store is where everything is kept: "sqlite:" and a folder, or {url,
+	// reserve}. ["sqlite:data"]
+	Store Store `yaml:"store"`
+	// NATS is the transport. [embedded]
+	NATS NATS `yaml:"nats"`
+	// Endpoints are the callback URLs with their credentials. At least one.
+	Endpoints []Endpoint `yaml:"endpoints" validate:"min=1,dive"`
+	// Accounts are the senders; items for one that is not here are dead
+	// letters "no_account" until it is added.
+	Accounts []Account `yaml:"accounts,omitempty" validate:"dive"`
+	// Applications are the consumers of events.
+	Applications []Application `yaml:"applications,omitempty" validate:"dive"`
+	// Limits bound what callers may cost.
+	Limits Limits `yaml:"limits"`
+	// Log is what is written to standard error.
+	Log Log `yaml:"log"`
+}
+
+// TLS names the files of a certificate; both are PEM.
+type TLS struct {
+	Cert string `yaml:"cert" validate:"required"`
+	Key  string `yaml:"key" validate:"required"`
+}
+
+// Admin is the listener for operators: API, metrics, health with details.
+type Admin struct {
+	// Listen is host:port. ["127.0.0.1:8081"] On an address that others can
+	// reach, at least one token is needed.
+	Listen string `yaml:"listen" validate:"required,listen"`
+	// Tokens may use it. [one is made at start, in the data folder]
+	Tokens []Token `yaml:"tokens,omitempty" validate:"dive"`
+}
+
+// Token is one bearer token of the admin listener.
+type Token struct {
+	// Name stands in the audit.
+	Name string `yaml:"name" validate:"required,name"`
+	// Role is viewer (reads), operator (also raw bodies, requeue, replay,
+	// pause) or admin (everything).
+	Role string `yaml:"role" validate:"required,oneof=viewer operator admin"`
+	// Token is the secret, at least 16 characters.
+	Token Secret `yaml:"token" validate:"required,min=16"`
+}
+
+// Store is where everything is kept. In the file it may be written as its URL
+// alone.
+type Store struct {
+	// URL is "sqlite:" and a folder, made when missing. ["sqlite:data"]
+	URL string `yaml:"url" config:"short" validate:"required"`
+	// Reserve is the free space below which nothing is published any more, so
+	// that archiving can go on. [1GiB]
+	Reserve Bytes `yaml:"reserve" validate:"min=0"`
+}
+
+// Dir is the folder of a sqlite store.
+func (s Store) Dir() string { return filepath.Clean(strings.TrimPrefix(s.URL, "sqlite:")) }
+
+// NATS is the transport: a server inside the process, or the URL of others.
+type NATS struct {
+	Embedded *Embedded `yaml:"embedded,omitempty"`
+	// URL of servers outside, several with commas. Excludes embedded. It
+	// holds no credentials.
+	URL string `yaml:"url,omitempty"`
+	// CredsFile, or User and Password, prove who we are; one of them is
+	// needed with url.
+	CredsFile string `yaml:"creds_file,omitempty"`
+	User      string `yaml:"user,omitempty"`
+	Password  Secret `yaml:"password,omitempty"`
+	// Replicas of each stream outside: 1, 3 or 5. [3]
+	Replicas int `yaml:"replicas,omitempty" validate:"omitempty,oneof=1 3 5"`
+}
+
+// Embedded is the NATS server inside the process.
+type Embedded struct {
+	// Dir holds the streams. ["nats" in the store's folder]
+	Dir string `yaml:"dir"`
+	// Listen is host:port for workers; "" for none. ["127.0.0.1:4222"] It is
+	// never anonymous: with no users, one is made at start, in the data
+	// folder; on an address that others can reach, users are needed here.
+	Listen string `yaml:"listen" validate:"omitempty,listen"`
+	// Users may connect at Listen.
+	Users []NATSUser `yaml:"users,omitempty" validate:"dive"`
+}
+
+// NATSUser is a worker or an observer at the embedded server.
+type NATSUser struct {
+	Name string `yaml:"name" validate:"required,name"`
+	// Password has at least 8 characters.
+	Password Secret `yaml:"password" validate:"required,min=8"`
+	// Apps are the applications whose events the user takes and answers.
+	Apps []string `yaml:"apps,omitempty"`
+	// Observe lets the user read the copies of all events and results. [false]
+	Observe bool `yaml:"observe,omitempty"`
+}
+
+// Endpoint is one callback URL, /webhooks/{platform}/{name}, with the
+// credentials that prove a callback. The previous ones stay valid beside the
+// current ones until they are removed.
+type Endpoint struct {
+	Name     string `yaml:"name" validate:"required,name"`
+	Platform string `yaml:"platform" validate:"required,oneof=whatsapp wecom"`
+
+	// WhatsApp: the Meta app's secret, and the text typed into its dashboard.
+	AppSecret         Secret `yaml:"app_secret,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
+	AppSecretPrevious Secret `yaml:"app_secret_previous,omitempty" validate:"excluded_unless=Platform whatsapp"`
+	VerifyToken       Secret `yaml:"verify_token,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
+
+	// WeCom: the kind of receiver, whom callbacks are addressed to (the corp
+	// id), and the pair shown in the console.
+	Kind                   string   `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app"`
+	ReceiveIDs             []string `yaml:"receive_ids,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,dive,required"`
+	Token                  Secret   `yaml:"token,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
+	EncodingAESKey         Secret   `yaml:"encoding_aes_key,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,aeskey"`
+	TokenPrevious          Secret   `yaml:"token_previous,omitempty" validate:"excluded_unless=Platform wecom"`
+	EncodingAESKeyPrevious Secret   `yaml:"encoding_aes_key_previous,omitempty" validate:"excluded_unless=Platform wecom,omitempty,aeskey"`
+}
+
+// Account is one sender. Its name is for ever: subjects and events carry it.
+type Account struct {
+	Name     string `yaml:"name" validate:"required,name"`
+	Platform string `yaml:"platform" validate:"required,oneof=whatsapp wecom"`
+	// APIBase is the platform's address; https, or http on this machine.
+	// ["https://graph.facebook.com", "https://qyapi.weixin.qq.com"]
+	APIBase string `yaml:"api_base,omitempty" validate:"omitempty,url"`
+
+	// WhatsApp.
+	PhoneNumberID string `yaml:"phone_number_id,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
+	WABAID        string `yaml:"waba_id,omitempty" validate:"excluded_unless=Platform whatsapp"`
+	AccessToken   Secret `yaml:"access_token,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
+
+	// WeCom.
+	Kind    string `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app"`
+	CorpID  string `yaml:"corp_id,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
+	AgentID int64  `yaml:"agent_id,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,min=0"`
+	Secret  Secret `yaml:"secret,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
+}
+
+// Application is one consumer of events.
+type Application struct {
+	Name string `yaml:"name" validate:"required,name"`
+	// Builtin "echo" is a bot inside the gateway that repeats what it is told,
+	// for trying. [none: workers attach by NATS]
+	Builtin string `yaml:"builtin,omitempty" validate:"omitempty,oneof=echo"`
+	// Platforms, Accounts, Kinds and Chats are the filter. [every platform,
+	// every account, [message], [single]]
+	Platforms []string `yaml:"platforms,omitempty" validate:"dive,oneof=whatsapp wecom"`
+	Accounts  []string `yaml:"accounts,omitempty"`
+	Kinds     []string `yaml:"kinds,omitempty" validate:"dive,orderedkind"`
+	Chats     []string `yaml:"chats,omitempty" validate:"dive,oneof=single group account"`
+	// Tries is how often a failing event is handed out before it is a dead
+	// letter. [4]
+	Tries int `yaml:"tries" validate:"min=1,max=100"`
+	// Delays are the waits between tries; the last one repeats. [1s, 5s, 30s]
+	Delays []time.Duration `yaml:"delays" validate:"dive,min=0s,max=24h"`
+	// OnExhausted says what happens then: skip makes a dead letter and the
+	// conversation goes on. [skip]
+	OnExhausted string `yaml:"on_exhausted" validate:"oneof=skip"`
+	// AckWait is how long the broker waits for a worker's word. [30s]
+	AckWait time.Duration `yaml:"ack_wait" validate:"min=1s,max=1h"`
+	// HandlerMax is how long a worker may take for one event. [10m]
+	HandlerMax time.Duration `yaml:"handler_max" validate:"min=1s,max=24h,gtefield=AckWait"`
+	// StaleAfter: an event older than this when its turn comes is a dead
+	// letter "stale"; 0 means never. [0s]
+	StaleAfter time.Duration `yaml:"stale_after" validate:"min=0s"`
+	// Replies false makes an observer: what it answers is not sent. [true]
+	Replies bool `yaml:"replies"`
+	// AckDone lets an ack without an answer count as done. [false]
+	AckDone bool `yaml:"ack_done"`
+}
+
+// Limits bound what callers may cost.
+type Limits struct {
+	// Body is the largest callback taken. Meta documents up to 3 MB. [3328KiB]
+	Body Bytes `yaml:"body" validate:"min=65536,max=67108864"`
+	// BodyMemory bounds all large bodies being read at one moment. [64MiB]
+	BodyMemory Bytes `yaml:"body_memory" validate:"min=1048576,gtefield=Body"`
+	// HeaderTimeout, ReadTimeout and IdleTimeout are the patience with a
+	// connection: its header, its whole request, between requests. [5s, 10s, 60s]
+	HeaderTimeout time.Duration `yaml:"header_timeout" validate:"min=100ms,max=1m"`
+	ReadTimeout   time.Duration `yaml:"read_timeout" validate:"min=100ms,max=5m,gtefield=HeaderTimeout"`
+	IdleTimeout   time.Duration `yaml:"idle_timeout" validate:"min=1s,max=10m"`
+	// AckTimeout is how long the archive may take before the platform is told
+	// to come again; WeCom hangs up after 5 s. [3.5s]
+	AckTimeout time.Duration `yaml:"ack_timeout" validate:"min=100ms,max=4.5s"`
+	// RejectStore bounds what is kept of callbacks that did not verify.
+	RejectStore RejectStore `yaml:"reject_store"`
+}
+
+// RejectStore bounds the store of refused callbacks; the oldest go first.
+type RejectStore struct {
+	Size  Bytes         `yaml:"size" validate:"min=0"`  // of all bodies [64MiB]
+	Count int           `yaml:"count" validate:"min=0"` // [10000]
+	Age   time.Duration `yaml:"age" validate:"min=0s"`  // [168h]
+}
+
+// Log is what is written to standard error.
+type Log struct {
+	// Level is debug, info, warn or error. [info]
+	Level string `yaml:"level" validate:"oneof=debug info warn error"`
+	// Format is json or console. [json]
+	Format string `yaml:"format" validate:"oneof=json console"`
+}

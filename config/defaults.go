@@ -1,0 +1,75 @@
+package config
+
+import "time"
+
+// Addresses of the platforms' APIs.
+const (
+	WhatsAppAPIBase = "https://graph.facebook.com"
+	WeComAPIBase    = "https://qyapi.weixin.qq.com"
+)
+
+// Default is the configuration of an empty file. It has no endpoints, so it
+// does not validate by itself.
+func Default() *Config {
+	return &Config{
+		Listen: ":8080",
+		Admin:  Admin{Listen: "127.0.0.1:8081"},
+		Store:  Store{URL: "sqlite:data", Reserve: 1 << 30},
+		Limits: Limits{
+			Body:          3<<20 + 256<<10,
+			BodyMemory:    64 << 20,
+			HeaderTimeout: 5 * time.Second,
+			ReadTimeout:   10 * time.Second,
+			IdleTimeout:   60 * time.Second,
+			AckTimeout:    3500 * time.Millisecond,
+			RejectStore:   RejectStore{Size: 64 << 20, Count: 10_000, Age: 7 * 24 * time.Hour},
+		},
+		Log: Log{Level: "info", Format: "json"},
+	}
+}
+
+// DefaultApplication is an application of which only the name is written.
+func DefaultApplication(name string) Application {
+	a := Application{Name: name}
+	a.setDefaults()
+	return a
+}
+
+// setDefaults fills a new entry of a list, or a new optional part, before the
+// file's values come over it.
+func (a *Application) setDefaults() {
+	a.Tries = 4
+	a.Delays = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+	a.OnExhausted = "skip"
+	a.AckWait = 30 * time.Second
+	a.HandlerMax = 10 * time.Minute
+	a.Replies = true
+}
+
+func (e *Embedded) setDefaults() { e.Listen = "127.0.0.1:4222" }
+
+// Complete fills what depends on other fields: the transport, its folder, the
+// platforms' addresses. Load calls it; who builds a Config by hand calls it
+// before Validate.
+func (c *Config) Complete() {
+	if c.NATS.URL == "" && c.NATS.Embedded == nil {
+		c.NATS.Embedded = &Embedded{}
+		c.NATS.Embedded.setDefaults()
+	}
+	if e := c.NATS.Embedded; e != nil && e.Dir == "" {
+		e.Dir = c.Store.Dir() + "/nats"
+	}
+	if c.NATS.URL != "" && c.NATS.Replicas == 0 {
+		c.NATS.Replicas = 3
+	}
+	for i := range c.Accounts {
+		if a := &c.Accounts[i]; a.APIBase == "" {
+			switch a.Platform {
+			case "whatsapp":
+				a.APIBase = WhatsAppAPIBase
+			case "wecom":
+				a.APIBase = WeComAPIBase
+			}
+		}
+	}
+}
