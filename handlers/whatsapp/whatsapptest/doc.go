@@ -1,0 +1,19 @@
+// Package whatsapptest is a sandbox of Meta's WhatsApp Cloud API: one business
+// phone number that takes messages over real HTTP, sends signed statuses back,
+// and lets customers and colleagues write.
+//
+// Promise: requests are checked as Meta documents it (token, path, body) and
+// answered with Meta's shapes; an accepted message brings the statuses sent,
+// delivered and read with our marker in biz_opaque_callback_data; callbacks are
+// signed with the app secret, tried again until they are answered 200, and may
+// arrive in any order. Everything that goes wrong in life can be switched on;
+// see package sandbox. Shapes: Meta, Cloud API reference "messages", webhook
+// reference, error codes.
+//
+// It serves tests, `causeway sandbox` and the demo. It keeps its log of calls
+// in memory.
+//
+// Owner: whoever calls New closes it; Close waits for every goroutine.
+// Failure: a callback that is not taken is tried again; giving up is logged and
+// counted.
+package whatsapptest

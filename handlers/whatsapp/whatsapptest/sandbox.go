@@ -1,0 +1,154 @@
+package whatsapptest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/causewayhq/causeway/handlers/sandbox"
+)
+
+// Options of a Sandbox. AppSecret, AccessToken and PhoneNumberID must be set.
+type Options struct {
+	AppSecret     string
+	AccessToken   string
+	PhoneNumberID string
+	// WABAID and DisplayNumber appear in callbacks; made up when empty.
+	WABAID        string
+	DisplayNumber string
+	// CallbackURL is the gateway's; may be set later by SetCallbackURL.
+	// Without one no callback is made.
+	CallbackURL string
+
+	// Sent, Delivered and Read are the waits from acceptance to the statuses.
+	// 0 means 20, 60 and 150 ms; negative: that status never comes.
+	Sent, Delivered, Read time.Duration
+	// Retry are the waits between tries of a callback, the last one repeated
+	// until Close. Default: 1 s doubling to 1 min, like Meta's decreasing
+	// frequency over 7 days.
+	Retry []time.Duration
+	// Workers is how many callbacks are delivered at once. 0 means 16.
+	Workers int
+	// PairLimit turns on Meta's limit of one message in 6 s to one customer,
+	// with a burst of 45: beyond it the answer is 131056.
+	PairLimit bool
+	// WaID maps a number as addressed to the wa_id that the answer tells
+	// (Brazil's and Mexico's differ); nil or "" for the number itself.
+	WaID func(number string) string
+	// LogSize is how many calls are kept; 0 means 1,000,000.
+	LogSize int
+	Now     func() time.Time
+	Log     *zap.Logger
+}
+
+// Sandbox is the fake platform.
+type Sandbox struct {
+	*sandbox.Server
+	o        Options
+	desk     *sandbox.Desk
+	courier  *sandbox.Courier
+	closed   chan struct{}
+	close    sync.Once
+	callback atomic.Pointer[string]
+	pair     atomic.Bool
+
+	ids    atomic.Uint64
+	origin string // makes the ids of this sandbox unlike another one's
+
+	mu    sync.Mutex
+	pairs map[string]*rate.Limiter // by recipient
+}
+
+// New makes a sandbox. It serves by Handler, or on an address of its own after
+// Listen.
+func New(o Options) (*Sandbox, error) {
+	if o.AppSecret == "" || o.AccessToken == "" || o.PhoneNumberID == "" {
+		return nil, errors.New("whatsapptest: AppSecret, AccessToken and PhoneNumberID must be set")
+	}
+	if o.WABAID == "" {
+		o.WABAID = "100000000000001"
+	}
+	if o.DisplayNumber == "" {
+		o.DisplayNumber = "15550100099"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	o.Sent = orDelay(o.Sent, 20*time.Millisecond)
+	o.Delivered = orDelay(o.Delivered, 60*time.Millisecond)
+	o.Read = orDelay(o.Read, 150*time.Millisecond)
+	if len(o.Retry) == 0 {
+		for d := time.Second; d < time.Minute; d *= 2 {
+			o.Retry = append(o.Retry, d)
+		}
+		o.Retry = append(o.Retry, time.Minute)
+	}
+	var origin [6]byte
+	if _, err := rand.Read(origin[:]); err != nil {
+		return nil, err
+	}
+	s := &Sandbox{o: o, closed: make(chan struct{}), pairs: make(map[string]*rate.Limiter), origin: hex.EncodeToString(origin[:])}
+	s.pair.Store(o.PairLimit)
+	s.desk = &sandbox.Desk{Calls: sandbox.NewCallLog(o.LogSize), Faults: &sandbox.Faults{}, Now: o.Now, Closed: s.closed}
+	s.courier = sandbox.NewCourier(sandbox.CourierOptions{
+		Retry:   func(n int) (time.Duration, bool) { return o.Retry[min(n, len(o.Retry))-1], true },
+		Timeout: 20 * time.Second,
+		Workers: o.Workers,
+		Log:     o.Log,
+	})
+	s.SetCallbackURL(o.CallbackURL)
+	s.Server = sandbox.NewServer(s.routes(), o.Log)
+	return s, nil
+}
+
+func orDelay(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// Handler serves the API and, below /_sandbox/, the control endpoint.
+func (s *Sandbox) Handler() http.Handler { return s.Server }
+
+// SetCallbackURL sets where callbacks go from now on.
+func (s *Sandbox) SetCallbackURL(u string) { s.callback.Store(&u) }
+
+// SetPairLimit turns the pair limit on or off; turning it on forgets debts.
+func (s *Sandbox) SetPairLimit(on bool) {
+	s.mu.Lock()
+	clear(s.pairs)
+	s.mu.Unlock()
+	s.pair.Store(on)
+}
+
+// Calls is the log of send calls, oldest first.
+func (s *Sandbox) Calls() []sandbox.Call { return s.desk.Calls.Calls() }
+
+// CallLog gives counts, overlaps and the summary.
+func (s *Sandbox) CallLog() *sandbox.CallLog { return s.desk.Calls }
+
+// Faults are the faults in force.
+func (s *Sandbox) Faults() *sandbox.Faults { return s.desk.Faults }
+
+// Courier delivers the callbacks.
+func (s *Sandbox) Courier() *sandbox.Courier { return s.courier }
+
+// Close ends the sandbox: it stops serving, drops what callbacks are left and
+// waits for every goroutine.
+func (s *Sandbox) Close() error {
+	s.close.Do(func() { close(s.closed) })
+	err := s.Server.Close()
+	s.courier.Close()
+	return err
+}

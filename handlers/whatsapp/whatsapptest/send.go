@@ -1,0 +1,197 @@
+package whatsapptest
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/time/rate"
+
+	"github.com/causewayhq/causeway/handlers/sandbox"
+)
+
+// routes are the paths of the fake platform.
+func (s *Sandbox) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /{version}/{id}/messages", s.messages)
+	mux.Handle(sandbox.ControlPrefix, s.control())
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeError(w, 2500, http.StatusBadRequest, "Unknown path components")
+	})
+	return mux
+}
+
+// sendBody is what Meta reads of a send call.
+type sendBody struct {
+	Product       string          `json:"messaging_product"`
+	RecipientType string          `json:"recipient_type"`
+	To            string          `json:"to"`
+	Recipient     string          `json:"recipient"`
+	Type          string          `json:"type"`
+	Text          json.RawMessage `json:"text"`
+	Marker        string          `json:"biz_opaque_callback_data"`
+	Status        string          `json:"status"`
+	MessageID     string          `json:"message_id"`
+}
+
+// address is the recipient of a call: as written, as Meta knows it.
+type address struct {
+	input string
+	waID  string // empty for a BSUID
+	user  string // BSUID; empty for a group
+	group bool
+}
+
+// messages takes a send call, or the marking of a message as read.
+func (s *Sandbox) messages(w http.ResponseWriter, r *http.Request) {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return
+	}
+	if code, status, why := s.admit(r); code >= 0 {
+		writeError(w, code, status, why)
+		return
+	}
+	var b sendBody
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if media != "application/json" || json.Unmarshal(raw, &b) != nil || b.Product != "whatsapp" {
+		writeError(w, 100, http.StatusBadRequest, "The parameter messaging_product is required.")
+		return
+	}
+	if b.Status == "read" && b.MessageID != "" {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"success":true}`)
+		return
+	}
+	var text struct {
+		Body string `json:"body"`
+	}
+	_ = json.Unmarshal(b.Text, &text) // checked by judge
+	to := s.address(&b)
+	call := sandbox.Call{Account: s.o.PhoneNumberID, To: strings.TrimPrefix(to.input, "+"), Text: text.Body, Marker: b.Marker}
+	s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return s.judge(&b, text.Body, to) }, refuse)
+}
+
+// admit checks token and path; code -1 is fine.
+func (s *Sandbox) admit(r *http.Request) (code, status int, why string) {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	switch {
+	case !ok || token == "":
+		return 104, http.StatusUnauthorized, "An access token is required to request this resource."
+	case subtle.ConstantTimeCompare([]byte(token), []byte(s.o.AccessToken)) != 1:
+		return 190, http.StatusUnauthorized, "Invalid OAuth access token - Cannot parse access token"
+	case !validVersion(r.PathValue("version")):
+		return 2500, http.StatusBadRequest, "Unknown path components"
+	case r.PathValue("id") != s.o.PhoneNumberID:
+		return 33, http.StatusBadRequest, "Unsupported post request. Object does not exist or cannot be loaded due to missing permissions"
+	}
+	return -1, 0, ""
+}
+
+// validVersion accepts "v" and a number with one decimal.
+func validVersion(v string) bool {
+	major, minor, ok := strings.Cut(strings.TrimPrefix(v, "v"), ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	return ok && strings.HasPrefix(v, "v") && digits(major) && digits(minor)
+}
+
+// address reads the recipient; `to` wins over `recipient`.
+func (s *Sandbox) address(b *sendBody) address {
+	switch {
+	case b.RecipientType == "group":
+		return address{input: b.To, waID: b.To, group: true}
+	case b.To != "":
+		waID := strings.TrimPrefix(b.To, "+")
+		if s.o.WaID != nil {
+			if known := s.o.WaID(waID); known != "" {
+				waID = known
+			}
+		}
+		return address{input: b.To, waID: waID, user: BSUID(waID)}
+	default:
+		return address{input: b.Recipient, user: b.Recipient}
+	}
+}
+
+// judge is Meta's decision on a message.
+func (s *Sandbox) judge(b *sendBody, text string, to address) sandbox.Answer {
+	switch {
+	case b.RecipientType != "" && b.RecipientType != "individual" && b.RecipientType != "group":
+		return refuse(100, 0)
+	case to.input == "":
+		return refuse(131008, 0)
+	case !to.group && to.waID != "" && !phoneNumber(to.waID), to.waID == "" && !isBSUID(to.user):
+		return refuse(131009, 0)
+	case to.waID == s.o.DisplayNumber:
+		return refuse(131021, 0)
+	case utf8.RuneCountInString(b.Marker) > 512:
+		return refuse(100, 0)
+	case b.Type != "" && b.Type != "text":
+		// The gateway under test sends text only.
+		return refuse(131051, 0)
+	case text == "":
+		return refuse(131008, 0)
+	case utf8.RuneCountInString(text) > 4096:
+		return refuse(100, 0)
+	case s.pair.Load() && !s.pairAllows(to.input):
+		return refuse(131056, 0)
+	}
+	id := s.wamid(to.waID, true)
+	answer := map[string]any{
+		"messaging_product": "whatsapp",
+		"contacts":          []any{contactOf(to)},
+		"messages":          []any{map[string]string{"id": id}},
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		return refuse(131000, 0)
+	}
+	return sandbox.Answer{
+		Status: http.StatusOK, Header: jsonHeader(), Body: body, Accepted: true, MessageID: id,
+		Taken: func(m sandbox.Aftermath) { s.queueStatuses(id, b.Marker, to, m) },
+	}
+}
+
+func contactOf(to address) map[string]string {
+	c := map[string]string{"input": to.input}
+	if to.waID != "" {
+		c["wa_id"] = to.waID
+	}
+	if to.user != "" {
+		c["user_id"] = to.user
+	}
+	return c
+}
+
+// pairAllows keeps the account of one recipient: a message in 6 s, 45 lent.
+// Source: Meta, "About the platform", pair rate limits.
+func (s *Sandbox) pairAllows(to string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.pairs[to]
+	if l == nil {
+		l = rate.NewLimiter(rate.Limit(1.0/6), 45)
+		s.pairs[to] = l
+	}
+	return l.AllowN(s.o.Now(), 1)
+}
+
+func phoneNumber(s string) bool {
+	return len(s) >= 7 && len(s) <= 15 && strings.Trim(s, "0123456789") == ""
+}
+
+// BSUID is the business-scoped user id that this sandbox gives a phone number.
+func BSUID(waID string) string {
+	sum := sha256.Sum256([]byte("bsuid:" + waID))
+	digits := make([]byte, 20)
+	for i := range digits {
+		digits[i] = '0' + sum[i]%10
+	}
+	digits[0] = '1' + sum[0]%9
+	return "US." + string(digits)
+}
