@@ -1,0 +1,239 @@
+package gate_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/gate"
+)
+
+func app() gateway.Application {
+	return gateway.Application{Name: "bot", Tries: 3, Delays: []time.Duration{time.Second, 5 * time.Second},
+		AckWait: 30 * time.Second, HandlerMax: time.Minute}
+}
+
+// start runs a gate over the model inside a synctest bubble.
+func start(t *testing.T, m *model, a gateway.Application) *gate.Gate {
+	t.Helper()
+	g := gate.New(gate.Options{App: a, Ledger: m, Stream: m, Intake: m, Now: time.Now, Log: zap.NewNop()})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	synctest.Wait()
+	return g
+}
+
+// answer is a worker that answers one delivery with a verdict and acks.
+func answer(m *model, g *gate.Gate, conv string, s stored, a gateway.Answer) {
+	p := gateway.Pending{}
+	m.set(func() {
+		if l := m.pending[conv]; len(l) > 0 {
+			p = l[0]
+		}
+	})
+	ap := app()
+	set := m.settle(conv, s.delivery, gateway.Decide(&ap, p.Tries, &a, time.Now()))
+	g.Settled([]gateway.Settled{set})
+	m.ack(conv, s.seq)
+}
+
+// Many conversations, a worker that does everything wrong now and then, a broker
+// that goes away, is wiped and forgets: every event is settled once, in order.
+func TestGateUnderFaults(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { chaos(t, seed) })
+		})
+	}
+}
+
+func chaos(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	m := newModel()
+	m.pulls = 1
+	const convs = 12
+	total := 0
+	for i := range convs {
+		n := 1 + r.IntN(5)
+		m.add(fmt.Sprintf("c%02d", i), n)
+		total += n
+	}
+	g := start(t, m, app())
+	for step := 0; step < 4000 && (m.left() > 0 || step < 300); step++ {
+		conv, s, ok := m.deliver(r)
+		switch k := r.IntN(100); {
+		case k < 55 && ok:
+			answer(m, g, conv, s, gateway.Answer{Event: s.delivery, Verdict: gateway.VerdictDone})
+		case k < 62 && ok:
+			answer(m, g, conv, s, gateway.Answer{Event: s.delivery, Verdict: gateway.VerdictRetry})
+		case k < 64 && ok:
+			answer(m, g, conv, s, gateway.Answer{Event: s.delivery, Verdict: gateway.VerdictHandback, AfterMS: 100})
+		case k < 66 && ok: // an ack without an answer
+			m.ack(conv, s.seq)
+		case k < 68 && ok: // an answer without an ack; the broker redelivers later
+			set := m.settle(conv, s.delivery, gateway.Decision{State: gateway.EventSettled})
+			g.Settled([]gateway.Settled{set})
+		case k < 70:
+			m.wipe()
+		case k < 72:
+			m.set(func() { m.down = !m.down })
+		case k < 73: // a restart of the broker forgets ids of what left
+			m.set(func() { m.ids = map[string]uint64{} })
+		case k < 76:
+			on := r.IntN(2) == 0
+			g.Pause(on)
+		case k < 82 && step < 250:
+			n := 1 + r.IntN(2)
+			g.Added(m.add(fmt.Sprintf("c%02d", r.IntN(convs)), n))
+			total += n
+		default:
+			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond) // virtual
+		}
+		synctest.Wait()
+		if step >= 300 {
+			m.set(func() { m.down = false })
+			g.Pause(false)
+		}
+	}
+	done := 0
+	for conv, seqs := range m.order {
+		done += len(seqs)
+		for i, s := range seqs {
+			if s != int64(i+1) {
+				t.Fatalf("seed %d: %s was settled in the order %v", seed, conv, seqs)
+			}
+		}
+	}
+	if m.left() != 0 || done != total {
+		t.Fatalf("seed %d: %d of %d settled, %d left: %+v", seed, done, total, m.left(), <-g.Stats())
+	}
+}
+
+// A retry comes back at its time, before any later event, and the tries end.
+func TestRetryInPlaceThenDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 2)
+		g := start(t, m, app())
+		r := rand.New(rand.NewPCG(1, 1))
+		begin := time.Now()
+		var at []time.Duration
+		for len(at) < 3 {
+			conv, s, ok := m.deliver(r)
+			if !ok {
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				continue
+			}
+			if s.delivery != m.pending["c"][0].Event {
+				t.Fatalf("%s was offered before the head", s.delivery)
+			}
+			at = append(at, time.Since(begin))
+			answer(m, g, conv, s, gateway.Answer{Event: s.delivery, Verdict: gateway.VerdictRetry})
+			synctest.Wait()
+		}
+		if at[0] > 0 || at[1] < time.Second || at[2] < 6*time.Second || at[2] > 6500*time.Millisecond {
+			t.Errorf("tries at %v", at)
+		}
+		if len(m.dead) != 1 || len(m.pending["c"]) != 1 {
+			t.Errorf("dead %v, pending %v", m.dead, m.pending["c"])
+		}
+		if _, s, ok := m.deliver(r); !ok || s.delivery != m.pending["c"][0].Event {
+			t.Error("the conversation must go on after a dead letter")
+		}
+	})
+}
+
+// The watchdog takes an event away from a handler that never ends, but not
+// while the application as a whole is down.
+func TestWatchdog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 1)
+		start(t, m, app())
+		m.deliver(rand.New(rand.NewPCG(1, 1)))
+		time.Sleep(time.Hour) // nobody pulls: the clock stands
+		synctest.Wait()
+		if len(m.dead) != 0 {
+			t.Fatal("an application that is down spends nothing")
+		}
+		m.set(func() { m.pulls = 1 })
+		time.Sleep(95 * time.Second)
+		synctest.Wait()
+		if len(m.dead) != 1 || len(m.stream) != 0 {
+			t.Errorf("dead %v, stream %v", m.dead, m.stream)
+		}
+	})
+}
+
+// The broker's word that it gave up buries the event and frees the place.
+func TestExhausted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 2)
+		g := start(t, m, app())
+		_, s, _ := m.deliver(rand.New(rand.NewPCG(1, 1)))
+		g.Exhausted(gateway.Exhausted{App: "bot", Seq: s.seq, Deliveries: 10})
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if len(m.dead) != 1 || m.stream["c"].delivery != m.pending["c"][0].Event {
+			t.Errorf("dead %v, stream %v", m.dead, m.stream)
+		}
+	})
+}
+
+// After a restart the broker knows our offers by id, or by what lies in the
+// stream; nothing is offered beside them.
+func TestAdoptsOffersOfEarlierLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := gate.New(gate.Options{App: app(), Ledger: m, Stream: m, Intake: m, Now: time.Now, Log: zap.NewNop()})
+		done := make(chan error)
+		go func() { done <- first.Run(ctx) }()
+		synctest.Wait()
+		cancel()
+		<-done
+		m.set(func() { m.ids = map[string]uint64{} }) // the window is over
+		g := start(t, m, app())
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if s := <-g.Stats(); s.Open != 1 || s.Waiting != 0 {
+			t.Errorf("%+v", s)
+		}
+		if len(m.stream) != 1 || m.seq != 1 {
+			t.Errorf("stream %v, seq %d", m.stream, m.seq)
+		}
+	})
+}
+
+// A paused application is offered nothing, and what is in the stream is held.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		g := start(t, m, app())
+		g.Pause(true)
+		time.Sleep(1100 * time.Millisecond)
+		g.Added(m.add("c", 1))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(m.stream) != 0 || !m.paused {
+			t.Errorf("stream %v, paused %v", m.stream, m.paused)
+		}
+		g.Pause(false)
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if len(m.stream) != 1 || m.paused {
+			t.Errorf("stream %v, paused %v", m.stream, m.paused)
+		}
+	})
+}

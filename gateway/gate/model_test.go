@@ -1,0 +1,235 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// model is the ledger and the broker of one application in memory, as their
+// specifications say: pending rows in order, one message per conversation in the
+// stream, ids remembered while the stream lives. Whole programs with the real
+// ones are tested in cmd/causeway; this one runs in virtual time.
+type model struct {
+	mu      sync.Mutex
+	pending map[string][]gateway.Pending // by conversation, in order
+	dead    []string
+	order   map[string][]int64 // seqs settled, by conversation
+	life    time.Time
+	seq     uint64
+	ids     map[string]uint64
+	stream  map[string]stored // by conversation
+	handed  uint64
+	down    bool
+	paused  bool
+	pulls   int
+	fired   int // offers of a conversation whose place was not free
+}
+
+type stored struct {
+	seq      uint64
+	delivery string
+	round    int
+}
+
+func newModel() *model {
+	return &model{pending: map[string][]gateway.Pending{}, order: map[string][]int64{}, ids: map[string]uint64{}, stream: map[string]stored{}, life: time.Now()}
+}
+
+func (m *model) add(conv string, n int) []gateway.Pending {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []gateway.Pending
+	for range n {
+		seq := int64(len(m.order[conv]) + len(m.pending[conv]) + 1)
+		p := gateway.Pending{App: "bot", Conv: conv, Seq: seq, N: seq, Event: conv + "-" + time.Duration(seq).String()}
+		m.pending[conv] = append(m.pending[conv], p)
+		out = append(out, p)
+	}
+	return out
+}
+
+// settle takes the decision for the head when it is the event named.
+func (m *model) settle(conv, event string, d gateway.Decision) gateway.Settled {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.pending[conv]
+	s := gateway.Settled{App: "bot", Conv: conv, Decision: d}
+	if len(list) == 0 || list[0].Event != event {
+		s.Late = true
+		s.Head = head(list)
+		return s
+	}
+	s.Was = list[0]
+	switch d.State {
+	case gateway.EventPending:
+		list[0].Tries, list[0].NextAt = d.Tries, d.NextAt
+		list[0].Round++
+	case gateway.EventDead:
+		m.dead = append(m.dead, event)
+		fallthrough
+	default:
+		m.order[conv] = append(m.order[conv], list[0].Seq)
+		m.pending[conv] = list[1:]
+	}
+	s.Head = head(m.pending[conv])
+	return s
+}
+
+func head(list []gateway.Pending) *gateway.Pending {
+	if len(list) == 0 {
+		return nil
+	}
+	p := list[0]
+	return &p
+}
+
+func (m *model) Heads(_ context.Context, _, after string, limit int) ([]gateway.Pending, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []gateway.Pending
+	for conv, list := range m.pending {
+		if conv > after && len(list) > 0 {
+			out = append(out, list[0])
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Conv < out[j].Conv })
+	return out[:min(len(out), limit)], nil
+}
+
+func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventRow, error) {
+	out := map[int64]*gateway.EventRow{}
+	for _, n := range ns {
+		out[n] = &gateway.EventRow{N: n, ReceivedAt: time.Now(), Content: []byte("{}")}
+	}
+	return out, nil
+}
+
+func (m *model) Resolve(_ context.Context, p gateway.Pending, d gateway.Decision, _ time.Time) (gateway.Settled, error) {
+	return m.settle(p.Conv, p.Event, d), nil
+}
+
+func (m *model) Offer(_ context.Context, _ string, offers []gateway.Offer) []gateway.Offered {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]gateway.Offered, len(offers))
+	for i, o := range offers {
+		out[i] = m.offer(&o.Pending)
+	}
+	return out
+}
+
+func (m *model) offer(p *gateway.Pending) gateway.Offered {
+	id := p.Delivery() + ":" + time.Duration(p.Round).String()
+	if m.down {
+		return gateway.Offered{State: gateway.OfferFailed, Err: errors.New("down")}
+	}
+	if seq, ok := m.ids[id]; ok {
+		return gateway.Offered{State: gateway.OfferDuplicate, Seq: seq}
+	}
+	if _, taken := m.stream[p.Conv]; taken {
+		m.fired++
+		return gateway.Offered{State: gateway.OfferClosed}
+	}
+	m.seq++
+	m.ids[id] = m.seq
+	m.stream[p.Conv] = stored{m.seq, p.Delivery(), p.Round}
+	return gateway.Offered{State: gateway.OfferTaken, Seq: m.seq}
+}
+
+func (m *model) GateState(context.Context, string) (gateway.GateState, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down {
+		return gateway.GateState{}, errors.New("down")
+	}
+	return gateway.GateState{Created: m.life, LastSeq: m.seq, Messages: uint64(len(m.stream)), Delivered: m.handed, Pulls: m.pulls, Paused: m.paused}, nil
+}
+
+func (m *model) OpenOffers(context.Context, string) ([]gateway.OpenOffer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down {
+		return nil, errors.New("down")
+	}
+	var out []gateway.OpenOffer
+	for conv, s := range m.stream {
+		out = append(out, gateway.OpenOffer{Conv: conv, Delivery: s.delivery, Round: s.round, Seq: s.seq})
+	}
+	return out, nil
+}
+
+func (m *model) Withdraw(_ context.Context, _ string, seq uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for conv, s := range m.stream {
+		if s.seq == seq {
+			delete(m.stream, conv)
+		}
+	}
+	return nil
+}
+
+func (m *model) Hold(_ context.Context, _ string, paused bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.paused = paused
+	return nil
+}
+
+func (m *model) Caught(context.Context) error { return nil }
+
+// deliver hands out some open offer, as a worker's pull would.
+func (m *model) deliver(r *rand.Rand) (conv string, s stored, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.paused || m.down || len(m.stream) == 0 {
+		return "", stored{}, false
+	}
+	convs := make([]string, 0, len(m.stream))
+	for c := range m.stream {
+		convs = append(convs, c)
+	}
+	sort.Strings(convs)
+	conv = convs[r.IntN(len(convs))]
+	s = m.stream[conv]
+	m.handed = max(m.handed, s.seq)
+	return conv, s, true
+}
+
+// ack frees the conversation's place when it still holds that offer.
+func (m *model) ack(conv string, seq uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stream[conv].seq == seq {
+		delete(m.stream, conv)
+	}
+}
+
+// wipe is another life of the stream; forget is a restart that forgot ids.
+func (m *model) wipe() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.life, m.seq, m.handed = time.Now(), 0, 0
+	m.ids, m.stream = map[string]uint64{}, map[string]stored{}
+}
+
+func (m *model) set(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
+func (m *model) left() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, list := range m.pending {
+		n += len(list)
+	}
+	return n
+}
