@@ -1,0 +1,67 @@
+package sqlite
+
+import "sync/atomic"
+
+// When the log is copied back. Pages are 4 KiB.
+const (
+	checkpointBytes = 4 << 20 // written since the last look
+	restartFrames   = 4096    // a log of this length should start over
+	restFrames      = 512     // so few left are copied by the writer itself
+	netFrames       = 65536   // the writer copies whatever is left
+)
+
+// checkpointer copies the log back into the file from a connection of its own,
+// passively: neither the writer nor readers wait for it. A log never starts over
+// while anything in it is not copied, and under constant writing the passive copy
+// never ends quite; so once little is left the writer is asked for the rest.
+type checkpointer struct {
+	c       *conn
+	written atomic.Int64
+	wake    chan struct{}
+	finish  chan<- struct{}
+	ended   chan struct{}
+}
+
+func newCheckpointer(c *conn) *checkpointer {
+	return &checkpointer{c: c, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+}
+
+// start begins the goroutine; finish is the writer's request channel.
+func (k *checkpointer) start(finish chan<- struct{}) {
+	k.finish = finish
+	go k.run()
+}
+
+// committed is told of every commit by the writer.
+func (k *checkpointer) committed(bytes int64) {
+	if k.written.Add(bytes+4096) < checkpointBytes {
+		return
+	}
+	select {
+	case k.wake <- struct{}{}:
+		k.written.Store(0)
+	default:
+	}
+}
+
+func (k *checkpointer) run() {
+	defer close(k.ended)
+	for range k.wake {
+		var log, copied int64
+		// An error here is one of the disk; the writer meets it and says so.
+		_, _ = k.c.one("PRAGMA wal_checkpoint(PASSIVE)", func(r row) { log, copied = r.int(1), r.int(2) })
+		if (log > restartFrames && log-copied < restFrames) || log > netFrames {
+			select {
+			case k.finish <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// close ends the goroutine and the connection; the writer has ended before.
+func (k *checkpointer) close() error {
+	close(k.wake)
+	<-k.ended
+	return k.c.close()
+}

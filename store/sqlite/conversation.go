@@ -1,0 +1,222 @@
+package sqlite
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// talk is the row of a conversation.
+type talk struct {
+	conv       string
+	platform   string
+	account    string
+	chat       gateway.ChatKind
+	lastSeq    int64
+	newestAt   int64
+	hops       int64
+	hopAt      int64
+	humanAt    int64
+	fresh      bool // not in the table yet
+	dirty      bool
+	newestBy   map[string]int64 // identity kind -> highest seen among its aliases
+	haveNewest bool
+}
+
+// aliasKey names an identity within its key space.
+type aliasKey struct {
+	platform, account string
+	chat              gateway.ChatKind
+	kind, value       string
+}
+
+type alias struct {
+	conv     string
+	spelling string
+	seen     int64
+}
+
+func (l *Ledger) talk(c *conn, conv string) (*talk, error) {
+	if t := l.book.talks[conv]; t != nil {
+		return t, nil
+	}
+	t := &talk{conv: conv}
+	found, err := c.one("SELECT platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at FROM conversation WHERE conv = ?",
+		func(r row) {
+			t.platform, t.account, t.chat = r.str(0), r.str(1), gateway.ChatKind(r.str(2))
+			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt = r.int(3), r.int(4), r.int(5), r.int(6), r.int(7)
+		}, conv)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, fmt.Errorf("conversation: %w", gateway.ErrNotFound)
+	}
+	l.book.talks[conv] = t
+	return t, nil
+}
+
+// change marks a conversation as changed; store writes it back.
+func (l *Ledger) change(t *talk) {
+	t.dirty, l.book.touched = true, true
+}
+
+func storeTalk(c *conn, t *talk) error {
+	if !t.dirty {
+		return nil
+	}
+	q := "UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ? WHERE conv = ?"
+	args := []any{t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.conv}
+	if t.fresh {
+		q = `INSERT INTO conversation (last_seq, newest_at, hops, hop_at, last_human_at, conv, platform, account, chat)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		args = append(args, t.platform, t.account, string(t.chat))
+	}
+	if _, err := c.exec(q, args...); err != nil {
+		return err
+	}
+	t.fresh, t.dirty = false, false
+	return nil
+}
+
+func (l *Ledger) alias(c *conn, k aliasKey) (*alias, error) {
+	if a := l.book.aliases[k]; a != nil {
+		return a, nil
+	}
+	var a *alias
+	_, err := c.one("SELECT conv, spelling, seen FROM alias WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
+		func(r row) { a = &alias{r.str(0), string(r.blob(1)), r.int(2)} },
+		k.platform, k.account, string(k.chat), k.kind, []byte(k.value))
+	if err != nil {
+		return nil, err
+	}
+	if a != nil {
+		l.book.aliases[k] = a
+	}
+	return a, nil
+}
+
+// find returns the conversation of the first known identity; nil for none.
+func (l *Ledger) find(c *conn, platform, account string, chat *gateway.Chat) (*talk, error) {
+	for _, id := range chat.Identities {
+		a, err := l.alias(c, aliasKey{platform, account, chat.Kind, id.Kind, id.Value})
+		if err != nil {
+			return nil, err
+		}
+		if a != nil {
+			return l.talk(c, a.conv)
+		}
+	}
+	return nil, nil
+}
+
+// resolve finds or makes the conversation of a chat and learns its identities.
+func (l *Ledger) resolve(c *conn, platform, account string, chat *gateway.Chat) (*talk, error) {
+	if len(chat.Identities) == 0 {
+		return nil, fmt.Errorf("an item without an identity of its chat: %w", gateway.ErrConflict)
+	}
+	t, err := l.find(c, platform, account, chat)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		conv := gateway.ConvID(l.identity.Secret, platform, account, chat.Kind, chat.Identities[0])
+		t = &talk{conv: conv, platform: platform, account: account, chat: chat.Kind, fresh: true,
+			newestBy: make(map[string]int64), haveNewest: true}
+		l.book.talks[conv] = t
+		l.change(t)
+		if err := storeTalk(c, t); err != nil {
+			return nil, err
+		}
+	}
+	return t, l.learn(c, t, chat.Identities)
+}
+
+// learn makes identities aliases of a conversation. An alias of another
+// conversation stays as it is and is counted: the two should become one, which
+// is not done here.
+func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
+	if !t.haveNewest {
+		t.newestBy = make(map[string]int64)
+		err := c.query("SELECT kind, max(seen) FROM alias WHERE conv = ? GROUP BY kind", func(r row) error {
+			t.newestBy[r.str(0)] = r.int(1)
+			return nil
+		}, t.conv)
+		if err != nil {
+			return err
+		}
+		t.haveNewest = true
+	}
+	for i, id := range ids {
+		k := aliasKey{t.platform, t.account, t.chat, id.Kind, id.Value}
+		a, err := l.alias(c, k)
+		if err != nil {
+			return err
+		}
+		switch {
+		case a != nil && a.conv != t.conv:
+			l.book.add(prefixOther+"alias_conflict", 1)
+			continue
+		case a != nil && (id.As == "" || a.spelling == id.As) && a.seen == t.newestBy[id.Kind]:
+			continue // known, in this spelling, and the newest of its kind
+		}
+		// seen tells the newest identity of a kind; an identity that came beside
+		// another one of its kind in the same item gives way to the better one.
+		n := &alias{conv: t.conv, spelling: id.Spelling(), seen: l.book.seen + 1}
+		if a != nil && id.As == "" {
+			n.spelling = a.spelling
+		}
+		for _, better := range ids[:i] {
+			if better.Kind == id.Kind && a != nil {
+				n.seen = a.seen
+			}
+		}
+		if a != nil && *n == *a {
+			continue
+		}
+		_, err = c.exec(`INSERT INTO alias (platform, account, chat, kind, value, spelling, conv, place, seen)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spelling = excluded.spelling, place = excluded.place, seen = excluded.seen`,
+			k.platform, k.account, string(k.chat), k.kind, []byte(k.value), []byte(n.spelling), t.conv, i, n.seen)
+		if err != nil {
+			return err
+		}
+		l.book.aliases[k], l.book.touched = n, true
+		l.book.seen = max(l.book.seen, n.seen)
+		t.newestBy[id.Kind] = max(t.newestBy[id.Kind], n.seen)
+	}
+	return nil
+}
+
+// identities are the names of a conversation's other side, best kind first, the
+// newest of a kind first.
+func identities(c *conn, conv string) (out []gateway.Identity, err error) {
+	err = c.query("SELECT kind, value, spelling FROM alias WHERE conv = ? ORDER BY place, seen DESC", func(r row) error {
+		id := gateway.Identity{Kind: r.str(0), Value: string(r.blob(1)), As: string(r.blob(2))}
+		if id.As == id.Value {
+			id.As = ""
+		}
+		out = append(out, id)
+		return nil
+	}, conv)
+	return out, err
+}
+
+// hop counts a message of another account of ours. It says true when the
+// conversation may go on: fewer than limit hops so far (0: no limit), or the
+// last one hopRest ago.
+func (l *Ledger) hop(t *talk, limit int, now time.Time) bool {
+	if n := nanos(now); n-t.hopAt > int64(hopRest) {
+		t.hops = 0
+	}
+	t.hopAt = nanos(now)
+	l.change(t)
+	if limit > 0 && t.hops >= int64(limit) {
+		return false
+	}
+	t.hops++
+	return true
+}
+
+// hopRest is the silence after which hops are counted from one again.
+const hopRest = 10 * time.Minute

@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+const parkedColumns = "n, kind, platform, account, conv, external_id, marker, status, at, deadline"
+
+func scanParked(r row) (e gateway.Evidence, err error) {
+	e = gateway.Evidence{N: r.int(0), Kind: gateway.Kind(r.str(1)), Platform: r.str(2), Account: r.str(3), Conv: r.str(4),
+		ExternalID: r.str(5), Marker: r.str(6), At: r.time(8), Deadline: r.time(9)}
+	if b := r.blob(7); len(b) > 0 {
+		err = json.Unmarshal(b, &e.Status)
+	}
+	return e, err
+}
+
+// Judge decides what it can about parked evidence; see store.OutboxLedger. A row
+// that stays is looked at again at its deadline, or when unpark says that
+// something about it changed. Not durable: evidence comes out of the archive.
+func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error) {
+	err = l.write(ctx, false, limit/8, func(c *conn) error {
+		done, woken = 0, nil
+		var rows []gateway.Evidence
+		err := c.query("SELECT "+parkedColumns+" FROM parked WHERE look_at <= ? ORDER BY look_at, n LIMIT ?", func(r row) error {
+			e, err := scanParked(r)
+			rows = append(rows, e)
+			return err
+		}, now, limit)
+		if err != nil {
+			return err
+		}
+		seen := make(map[string]bool)
+		for i := range rows {
+			judged, wake, err := l.judge(c, &rows[i], now)
+			if err != nil {
+				return err
+			}
+			if judged {
+				done++
+			}
+			if wake != "" && !seen[wake] {
+				seen[wake] = true
+				woken = append(woken, wake)
+			}
+		}
+		at, err := c.number("SELECT min(look_at) FROM parked")
+		next = fromNanos(at)
+		if err == nil && at == 0 { // either none is left, or one is due at once
+			left, lerr := c.number("SELECT count(*) FROM (SELECT 1 FROM parked LIMIT 1)")
+			if err = lerr; left > 0 {
+				next = now
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return 0, nil, time.Time{}, err
+	}
+	return done, woken, next, nil
+}
+
+// judge looks at one row. wake is a conversation whose head may have moved.
+func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time) (judged bool, wake string, err error) {
+	m, err := messageOf(c, e)
+	if err != nil {
+		return false, "", err
+	}
+	over := !e.Deadline.After(now)
+	switch {
+	case m != nil:
+		wake, err = l.proven(c, e, m, now)
+		if err == nil {
+			err = l.judged(c, e, gateway.JudgedOurs, m, now)
+		}
+		return true, wake, err
+	case e.Kind == gateway.KindStatus && over:
+		return true, "", l.judged(c, e, gateway.JudgedForeign, nil, now)
+	case e.Kind == gateway.KindEcho:
+		sending, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", e.Conv)
+		if err != nil {
+			return false, "", err
+		}
+		if sending == 0 || over {
+			return true, "", l.judged(c, e, gateway.JudgedHuman, nil, now)
+		}
+	}
+	_, err = c.exec("UPDATE parked SET look_at = deadline WHERE n = ?", e.N)
+	return false, "", err
+}
+
+// messageOf finds the message a piece of evidence speaks of: by our marker, else
+// by the platform's id within the account.
+func messageOf(c *conn, e *gateway.Evidence) (*message, error) {
+	if gateway.OurMarker(e.Marker) {
+		m, err := messageByID(c, e.Marker)
+		if err == nil && m.Account == e.Account && m.Platform == e.Platform {
+			return m, nil
+		}
+		if err != nil && !errors.Is(err, gateway.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if e.ExternalID == "" {
+		return nil, nil
+	}
+	var m *message
+	_, err := c.one("SELECT "+messageColumns+" FROM message WHERE account = ? AND external_id = ? AND external_id <> '' AND platform = ? LIMIT 1",
+		func(r row) { x := scanMessage(r); m = &x }, e.Account, e.ExternalID, e.Platform)
+	return m, err
+}
+
+// proven moves a message by evidence about it. While its attempt is open the
+// platform's id is noted and the attempt's end does the rest.
+func (l *Ledger) proven(c *conn, e *gateway.Evidence, m *message, now time.Time) (wake string, err error) {
+	was, changed := m.State, false
+	if m.ExternalID == "" && e.ExternalID != "" {
+		m.ExternalID, changed = e.ExternalID, true
+	}
+	told := false
+	if e.Kind == gateway.KindStatus {
+		if e.Status.Participant == nil {
+			_, err = c.exec("INSERT INTO receipt (message, state, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", m.ID, string(e.Status.State), e.At)
+			if err != nil {
+				return "", err
+			}
+		}
+		m.Delivery, m.Failed, told = gateway.Forward(m.Delivery, m.Failed, &e.Status)
+	}
+	if was == gateway.MessageWaiting || was == gateway.MessageUnknown {
+		m.State, m.Reason, told = gateway.MessageAccepted, "", true
+		wake = m.Conv
+	}
+	if !changed && !told {
+		return "", nil
+	}
+	if err := l.storeMessage(c, m, was); err != nil || !told {
+		return wake, err
+	}
+	return wake, l.tell(c, m, string(e.Kind), failedCode(m), now)
+}
+
+// failedCode is the platform's code of a failed message, for its change.
+func failedCode(m *message) string {
+	if m.Failed == nil || m.Failed.Code == 0 {
+		return ""
+	}
+	return itoa(m.Failed.Code)
+}
+
+// judged takes a row out of the parked ones and records what became of it.
+func (l *Ledger) judged(c *conn, e *gateway.Evidence, j gateway.Judgement, m *message, now time.Time) error {
+	if _, err := c.exec("DELETE FROM parked WHERE n = ?", e.N); err != nil {
+		return err
+	}
+	if _, err := c.exec("UPDATE event SET judged = ? WHERE n = ?", string(j), e.N); err != nil {
+		return err
+	}
+	l.book.add(prefixOther+"parked", -1)
+	l.book.add(prefixOther+string(e.Kind)+"_"+string(j), 1)
+	if e.Kind != gateway.KindEcho {
+		return nil
+	}
+	ch := gateway.Change{At: now, Platform: e.Platform, Account: e.Account, Conv: e.Conv, By: "echo", Echo: j, ExternalID: e.ExternalID}
+	if m != nil {
+		ch.Message, ch.Task, ch.Part, ch.App, ch.Event, ch.State, ch.Delivery = m.ID, m.Task, m.Part, m.App, m.Event, m.State, m.Delivery
+	} else {
+		t, err := l.talk(c, e.Conv)
+		if err != nil {
+			return err
+		}
+		if at := nanos(e.At); at > t.humanAt {
+			t.humanAt = at
+			l.change(t)
+			if err := storeTalk(c, t); err != nil {
+				return err
+			}
+		}
+	}
+	return l.changed(c, &ch)
+}
+
+// unpark judges what waited for the end of an attempt: statuses and echoes that
+// name the message at once, other echoes of the conversation at the next look.
+func (l *Ledger) unpark(c *conn, m *message, now time.Time) error {
+	var rows []gateway.Evidence
+	take := func(r row) error {
+		e, err := scanParked(r)
+		rows = append(rows, e)
+		return err
+	}
+	if m.ExternalID != "" {
+		err := c.query("SELECT "+parkedColumns+" FROM parked WHERE account = ? AND external_id = ? AND external_id <> '' ORDER BY n",
+			take, m.Account, m.ExternalID)
+		if err != nil {
+			return err
+		}
+	}
+	if err := c.query("SELECT "+parkedColumns+" FROM parked WHERE marker = ? AND marker <> '' ORDER BY n", take, m.ID); err != nil {
+		return err
+	}
+	done := make(map[int64]bool, len(rows))
+	for i := range rows {
+		if done[rows[i].N] {
+			continue
+		}
+		done[rows[i].N] = true
+		if _, _, err := l.judge(c, &rows[i], now); err != nil {
+			return err
+		}
+	}
+	_, err := c.exec("UPDATE parked SET look_at = 0 WHERE conv = ? AND kind = 'echo'", m.Conv)
+	return err
+}

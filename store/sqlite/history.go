@@ -1,0 +1,133 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Conversation is what an operator sees of one conversation: its newest events
+// and messages, at most limit of each, oldest first, and no text.
+func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
+	out := &gateway.Conversation{Conv: conv, Events: []gateway.ConversationEvent{}, Messages: []gateway.ConversationMessage{}}
+	limit = limitOf(limit)
+	err := l.r.snapshot(ctx, func(c *conn) error {
+		found, err := c.one("SELECT platform, account, chat, last_seq, last_human_at FROM conversation WHERE conv = ?", func(r row) {
+			out.Platform, out.Account, out.Chat, out.LastSeq = r.str(0), r.str(1), gateway.ChatKind(r.str(2)), r.int(3)
+			if at := r.time(4); !at.IsZero() {
+				out.LastHumanAt = &at
+			}
+		}, conv)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("conversation: %w", gateway.ErrNotFound)
+		}
+		if out.Identities, err = identities(c, conv); err != nil {
+			return err
+		}
+		if err := conversationEvents(c, out, limit); err != nil {
+			return err
+		}
+		return conversationMessages(c, out, limit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func conversationEvents(c *conn, out *gateway.Conversation, limit int) error {
+	var ns []int64
+	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content FROM event WHERE conv = ?
+		ORDER BY n DESC LIMIT ?) ORDER BY n`, func(r row) error {
+		ns = append(ns, r.int(0))
+		out.Events = append(out.Events, gateway.ConversationEvent{Event: r.str(1), Run: r.str(2), Seq: max(r.int(3), 0),
+			Kind: gateway.Kind(r.str(4)), Origin: gateway.Origin(r.str(5)), ReceivedAt: r.time(6), Echo: gateway.Judgement(r.str(7)), Type: contentType(r.blob(8))})
+		return nil
+	}, out.Conv, limit)
+	if err != nil {
+		return err
+	}
+	for i, n := range ns {
+		e := &out.Events[i]
+		set := func(r row) error {
+			if e.States == nil {
+				e.States = make(map[string]gateway.EventState)
+			}
+			e.States[r.str(0)] = gateway.EventState(r.str(1))
+			return nil
+		}
+		if err := c.query("SELECT app, state FROM settled WHERE n = ?", set, n); err != nil {
+			return err
+		}
+	}
+	return pendingStates(c, out, ns)
+}
+
+// pendingStates adds what still waits: pending rows have the application first
+// in their key, so each application of the ledger is asked.
+func pendingStates(c *conn, out *gateway.Conversation, ns []int64) error {
+	at := make(map[int64]int, len(ns))
+	for i, n := range ns {
+		at[n] = i
+	}
+	for app := ""; ; {
+		found, err := c.one("SELECT app FROM pending WHERE app > ? ORDER BY app LIMIT 1", func(r row) { app = r.str(0) }, app)
+		if err != nil || !found {
+			return err
+		}
+		err = c.query("SELECT n FROM pending WHERE app = ? AND conv = ?", func(r row) error {
+			if i, ok := at[r.int(0)]; ok {
+				e := &out.Events[i]
+				if e.States == nil {
+					e.States = make(map[string]gateway.EventState)
+				}
+				e.States[app] = gateway.EventPending
+			}
+			return nil
+		}, app, out.Conv)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
+	err := c.query("SELECT * FROM (SELECT "+messageColumns+", row FROM message WHERE conv = ? ORDER BY row DESC LIMIT ?) ORDER BY row",
+		func(r row) error {
+			m := scanMessage(r)
+			out.Messages = append(out.Messages, gateway.ConversationMessage{Message: m.ID, Event: m.Event, Part: m.Part, State: m.State,
+				Reason: m.Reason, Delivery: m.Delivery, Failed: m.Failed, Attempts: m.Attempts, DueAt: m.DueAt})
+			return nil
+		}, out.Conv, limit)
+	if err != nil {
+		return err
+	}
+	for i := range out.Messages {
+		m := &out.Messages[i]
+		err := c.query("SELECT state, at FROM receipt WHERE message = ? ORDER BY at, state", func(r row) error {
+			m.Statuses = append(m.Statuses, gateway.SeenStatus{State: gateway.StatusState(r.str(0)), At: r.time(1)})
+			return nil
+		}, m.Message)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// contentType reads the platform's type out of an event's content; "" when it
+// cannot be read, so that one odd row does not hide a history.
+func contentType(content []byte) string {
+	var t struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(content, &t) != nil {
+		return ""
+	}
+	return t.Type
+}

@@ -1,0 +1,64 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/causewayhq/causeway/store"
+)
+
+// Ledger is the ledger of one folder; it implements store.Ledger.
+type Ledger struct {
+	identity store.Identity
+	book     *ledgerBook
+	w        *writer
+	k        *checkpointer
+	r        *pool
+
+	once  sync.Once
+	error error
+}
+
+// itemBytes is about what one event adds to the log: the pages its rows touch.
+const itemBytes = 16 << 10
+
+func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, err error) {
+	l := &Ledger{identity: identity, book: newLedgerBook()}
+	f, err := openFile(path, 96<<10, opts.Readers)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.book.lost(f.w); err != nil {
+		f.close()
+		return nil, err
+	}
+	l.k, l.r = newCheckpointer(f.k), f.r
+	l.w = newWriter(f.w, "ledger.db", l.book, opts.Log, l.k.committed)
+	l.k.start(l.w.finish)
+	return l, nil
+}
+
+// Identity says which store this is.
+func (l *Ledger) Identity() store.Identity {
+	id := l.identity
+	id.Secret = append([]byte(nil), id.Secret...)
+	return id
+}
+
+// Close waits for the writes under way and closes the file.
+func (l *Ledger) Close() error {
+	l.once.Do(func() { l.error = closeFile(l.w, l.k, l.r) })
+	return l.error
+}
+
+// write is a ledger write of about items events.
+func (l *Ledger) write(ctx context.Context, durable bool, items int, do func(c *conn) error) error {
+	return l.w.submit(ctx, durable, (items+1)*itemBytes, do)
+}
+
+// audit records a deed of an admin in the transaction of c.
+func audit(c *conn, at time.Time, by, what, target string) error {
+	_, err := c.exec("INSERT INTO audit (at, by, what, target) VALUES (?, ?, ?, ?)", at, by, what, target)
+	return err
+}

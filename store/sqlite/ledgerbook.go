@@ -1,0 +1,161 @@
+package sqlite
+
+import (
+	"crypto/rand"
+	"io"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// ledgerBook is what the ledger's writer keeps in memory: the next numbers, what
+// the counters grew by since the last commit, and the conversations of late. All
+// of it can be read again from the rows.
+type ledgerBook struct {
+	events  int64 // highest event.n given
+	changes int64 // highest change.n given
+	seen    int64 // highest alias.seen given
+	deltas  []delta
+	stored  numbers // as in the file
+	before  numbers
+	length  int // of deltas before this write
+	sums    map[string]int64
+
+	talks   map[string]*talk
+	aliases map[aliasKey]*alias
+	touched bool // the caches changed since mark
+
+	ids    io.Reader // monotonic
+	lastMS uint64
+}
+
+type numbers struct{ events, changes, seen int64 }
+
+type delta struct {
+	name string
+	by   int64
+}
+
+// cachedTalks bounds the cache of conversations; over it all are forgotten.
+const cachedTalks = 20_000
+
+func newLedgerBook() *ledgerBook {
+	b := &ledgerBook{sums: make(map[string]int64), ids: ulid.Monotonic(rand.Reader, 0)}
+	b.forget()
+	return b
+}
+
+func (b *ledgerBook) forget() {
+	b.talks, b.aliases = make(map[string]*talk), make(map[aliasKey]*alias)
+	b.touched = false
+}
+
+func (b *ledgerBook) numbers() numbers { return numbers{b.events, b.changes, b.seen} }
+
+func (b *ledgerBook) mark() {
+	b.before, b.length, b.touched = b.numbers(), len(b.deltas), false
+}
+
+func (b *ledgerBook) undo() {
+	b.events, b.changes, b.seen = b.before.events, b.before.changes, b.before.seen
+	b.deltas = b.deltas[:b.length]
+	if b.touched {
+		b.forget()
+	}
+}
+
+func (b *ledgerBook) flush(c *conn) error {
+	clear(b.sums)
+	for _, d := range b.deltas {
+		b.sums[d.name] += d.by
+	}
+	for name, by := range b.sums {
+		if by == 0 {
+			continue
+		}
+		if _, err := c.exec("INSERT INTO counter (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value",
+			name, by); err != nil {
+			return err
+		}
+	}
+	if n := b.numbers(); n != b.stored {
+		if err := setPlace(c, "numbers", n.events, n.changes); err != nil {
+			return err
+		}
+		return setPlace(c, "seen", n.seen, 0)
+	}
+	return nil
+}
+
+func (b *ledgerBook) committed() {
+	b.deltas, b.stored = b.deltas[:0], b.numbers()
+	if len(b.talks) > cachedTalks || len(b.aliases) > 2*cachedTalks {
+		b.forget()
+	}
+}
+
+func (b *ledgerBook) lost(c *conn) (err error) {
+	b.deltas = b.deltas[:0]
+	b.forget()
+	if b.events, b.changes, err = place(c, "numbers"); err != nil {
+		return err
+	}
+	if b.seen, _, err = place(c, "seen"); err != nil {
+		return err
+	}
+	b.stored = b.numbers()
+	return nil
+}
+
+// add lets a kept count grow.
+func (b *ledgerBook) add(name string, by int64) { b.deltas = append(b.deltas, delta{name, by}) }
+
+// newID makes an id with a prefix ("ms_") and a ULID that is above every other
+// one made since the store was opened, also when the clock goes back.
+func (b *ledgerBook) newID(prefix string, now time.Time) (string, error) {
+	b.lastMS = max(b.lastMS, uint64(max(now.UnixMilli(), 0)))
+	id, err := ulid.New(b.lastMS, b.ids)
+	if err != nil { // the numbers of this millisecond are used up
+		b.lastMS++
+		if id, err = ulid.New(b.lastMS, b.ids); err != nil {
+			return "", err
+		}
+	}
+	return prefix + id.String(), nil
+}
+
+// place reads a cursor; zeros when it was never set.
+func place(c *conn, name string) (a, b int64, err error) {
+	_, err = c.one("SELECT a, b FROM place WHERE name = ?", func(r row) { a, b = r.int(0), r.int(1) }, name)
+	return a, b, err
+}
+
+func setPlace(c *conn, name string, a, b int64) error {
+	_, err := c.exec("INSERT INTO place (name, a, b) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET a = excluded.a, b = excluded.b",
+		name, a, b)
+	return err
+}
+
+// Names of the kept counts. Those of an application have its name inside, so
+// they are made by appCount.
+const (
+	countItemDecoded = "item.decoded"
+	countTaken       = "message.taken"
+	prefixItem       = "item."
+	prefixPayload    = "payload."
+	prefixMessage    = "message."
+	prefixApp        = "app."
+	prefixOther      = "other."
+)
+
+func appCount(app, what string) string { return prefixApp + app + "." + what }
+
+// sumState is the state under which a message is counted.
+func sumState(s gateway.MessageState) gateway.MessageState {
+	if s == gateway.MessageSending {
+		return gateway.MessageWaiting
+	}
+	return s
+}

@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+const messageColumns = `id, task, part, parts, app, event, platform, account, conv, due_at, state, reason, type, text,
+	attempts, next_at, external_id, delivery, failed, unknown_until, open`
+
+// message is a message with what only the store knows of it.
+type message struct {
+	gateway.Message
+	open bool
+}
+
+func scanMessage(r row) (m message) {
+	m.Message = gateway.Message{
+		ID: r.str(0), Task: r.str(1), Part: int(r.int(2)), Parts: int(r.int(3)), App: r.str(4), Event: r.str(5),
+		Platform: r.str(6), Account: r.str(7), Conv: r.str(8), DueAt: r.time(9), State: gateway.MessageState(r.str(10)),
+		Reason: r.str(11), Reply: gateway.Reply{Type: r.str(12), Text: string(r.blob(13))}, Attempts: int(r.int(14)),
+		NextAt: r.time(15), ExternalID: r.str(16), Delivery: gateway.StatusState(r.str(17)), UnknownUntil: r.time(19),
+	}
+	if b := r.blob(18); len(b) > 0 {
+		var p gateway.Problem
+		if json.Unmarshal(b, &p) == nil {
+			m.Failed = &p
+		}
+	}
+	m.open = r.int(20) == 1
+	return m
+}
+
+func messageByID(c *conn, id string) (*message, error) {
+	var m message
+	found, err := c.one("SELECT "+messageColumns+" FROM message WHERE id = ?", func(r row) { m = scanMessage(r) }, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, fmt.Errorf("message: %w", gateway.ErrNotFound)
+	}
+	return &m, nil
+}
+
+// storeMessage writes what may change of a message. was is its state before,
+// for the counts.
+func (l *Ledger) storeMessage(c *conn, m *message, was gateway.MessageState) error {
+	switch m.State {
+	case gateway.MessageWaiting, gateway.MessageSending:
+		m.open = true
+	case gateway.MessageUnknown: // open until given up
+	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld:
+		m.open = false
+	}
+	var failed []byte
+	if m.Failed != nil {
+		var err error
+		if failed, err = json.Marshal(m.Failed); err != nil {
+			return err
+		}
+	}
+	_, err := c.exec(`UPDATE message SET state = ?, open = ?, reason = ?, attempts = ?, next_at = ?, external_id = ?, delivery = ?,
+		failed = ?, unknown_until = ?, due_at = ? WHERE id = ?`, string(m.State), m.open, m.Reason, m.Attempts, m.NextAt, m.ExternalID,
+		string(m.Delivery), failed, m.UnknownUntil, m.DueAt, m.ID)
+	if err != nil {
+		return err
+	}
+	l.moved(was, m.State, 1)
+	return nil
+}
+
+// moved keeps the counts of messages by state.
+func (l *Ledger) moved(was, is gateway.MessageState, n int64) {
+	if was, is := sumState(was), sumState(is); was != is {
+		l.book.add(prefixMessage+string(was), -n)
+		l.book.add(prefixMessage+string(is), n)
+	}
+}
+
+// tell records a change of a message.
+func (l *Ledger) tell(c *conn, m *message, by, code string, at time.Time) error {
+	return l.changed(c, &gateway.Change{
+		At: at, Message: m.ID, Task: m.Task, Part: m.Part, App: m.App, Event: m.Event, Platform: m.Platform, Account: m.Account,
+		Conv: m.Conv, State: m.State, Delivery: m.Delivery, Code: code, By: by, ExternalID: m.ExternalID,
+	})
+}
+
+// partsAfter are the parts of m's task behind it. The parts of a task got their
+// ids one after another, so they stand together.
+func partsAfter(c *conn, m *message) (out []message, err error) {
+	err = c.query("SELECT "+messageColumns+" FROM message WHERE id > ? ORDER BY id LIMIT ?", func(r row) error {
+		if p := scanMessage(r); p.Task == m.Task {
+			out = append(out, p)
+		}
+		return nil
+	}, m.ID, m.Parts-m.Part-1)
+	return out, err
+}
+
+// endParts ends the parts behind m that are open.
+func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reason string, now time.Time) error {
+	parts, err := partsAfter(c, m)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		p := &parts[i]
+		if !p.open || p.State != gateway.MessageWaiting {
+			continue
+		}
+		was := p.State
+		p.State, p.Reason = state, reason
+		if err := l.storeMessage(c, p, was); err != nil {
+			return err
+		}
+		if err := l.tell(c, p, "task", "", now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requeueMessage lets a rejected message wait again, with the parts that were
+// cancelled after it, in their old order.
+func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
+	m, err := messageByID(c, id)
+	if err != nil {
+		return err
+	}
+	if m.State != gateway.MessageRejected {
+		return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
+	}
+	parts, err := partsAfter(c, m)
+	if err != nil {
+		return err
+	}
+	for _, p := range append([]message{*m}, parts...) {
+		if p.ID != m.ID && p.State != gateway.MessageCancelled {
+			continue
+		}
+		was := p.State
+		p.State, p.Reason, p.NextAt = gateway.MessageWaiting, "", time.Time{}
+		if err := l.storeMessage(c, &p, was); err != nil {
+			return err
+		}
+		if err := l.tell(c, &p, "operator", "", now); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// OpenConversations lists conversations that have an open message.
+func (l *Ledger) OpenConversations(ctx context.Context, afterConv string, limit int) (out []string, err error) {
+	err = l.r.read(ctx, func(c *conn) error {
+		for len(out) < limit {
+			found, err := c.one("SELECT conv FROM message WHERE open = 1 AND conv > ? ORDER BY conv LIMIT 1",
+				func(r row) { afterConv = r.str(0) }, afterConv)
+			if err != nil || !found {
+				return err
+			}
+			out = append(out, afterConv)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// NextMessage returns the first open message of a conversation.
+func (l *Ledger) NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error) {
+	var m *message
+	var a *gateway.Attempt
+	err := l.r.snapshot(ctx, func(c *conn) error {
+		_, err := c.one("SELECT "+messageColumns+" FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1",
+			func(r row) { x := scanMessage(r); m = &x }, conv)
+		if err != nil || m == nil {
+			return err
+		}
+		if m.To, err = identities(c, conv); err != nil {
+			return err
+		}
+		if m.State == gateway.MessageSending {
+			a, err = openAttempt(c, m.ID)
+		}
+		return err
+	})
+	if err != nil || m == nil {
+		return nil, nil, err
+	}
+	return &m.Message, a, nil
+}
+
+func openAttempt(c *conn, msg string) (*gateway.Attempt, error) {
+	var a *gateway.Attempt
+	_, err := c.one("SELECT id, message, n, started_at, void_after FROM attempt WHERE message = ? AND ended_at = 0 ORDER BY n DESC LIMIT 1",
+		func(r row) {
+			a = &gateway.Attempt{ID: r.str(0), Message: r.str(1), N: int(r.int(2)), StartedAt: r.time(3), VoidAfter: r.time(4)}
+		}, msg)
+	return a, err
+}
+
+// BeginAttempt stores the attempt before the call is made, durable. An empty ID
+// and N are filled in a's copy in the ledger only when the caller left them.
+func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error {
+	var made gateway.Attempt
+	err := l.write(ctx, true, 1, func(c *conn) error {
+		made = *a
+		m, err := messageByID(c, made.Message)
+		if err != nil {
+			return err
+		}
+		if m.Conv != conv || m.State != gateway.MessageWaiting {
+			return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
+		}
+		other, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", conv)
+		if err != nil {
+			return err
+		}
+		if other > 0 {
+			return fmt.Errorf("another message of the conversation is sending: %w", gateway.ErrConflict)
+		}
+		if made.ID == "" {
+			if made.ID, err = l.book.newID("at_", made.StartedAt); err != nil {
+				return err
+			}
+		}
+		m.Attempts++
+		made.N = m.Attempts
+		_, err = c.exec(`INSERT INTO attempt (message, n, id, started_at, void_after, ended_at, outcome, external_id, code, detail, by)
+			VALUES (?, ?, ?, ?, ?, 0, '', '', '', x'', '')`, made.Message, made.N, made.ID, made.StartedAt, made.VoidAfter)
+		if err != nil {
+			return err
+		}
+		m.State = gateway.MessageSending
+		return l.storeMessage(c, m, gateway.MessageWaiting)
+	})
+	if err != nil {
+		return err
+	}
+	a.ID, a.N = made.ID, made.N
+	return nil
+}
+
+// EndAttempt closes an attempt, durable; see store.OutboxLedger.
+func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
+	in := *e
+	return l.write(ctx, true, 1, func(c *conn) error {
+		m, err := messageByID(c, in.Message)
+		if err != nil {
+			return err
+		}
+		a, err := openAttempt(c, m.ID)
+		switch {
+		case err != nil:
+			return err
+		case a == nil || a.ID != in.Attempt || m.State != gateway.MessageSending:
+			return fmt.Errorf("the attempt is not open: %w", gateway.ErrConflict)
+		}
+		o := &in.Outcome
+		_, err = c.exec("UPDATE attempt SET ended_at = ?, outcome = ?, external_id = ?, code = ?, detail = ?, by = ? WHERE message = ? AND n = ?",
+			in.At, string(o.Kind), o.ExternalID, o.Code, []byte(o.Detail), in.By, m.ID, a.N)
+		if err != nil {
+			return err
+		}
+		if err := l.outcome(c, m, &in); err != nil {
+			return err
+		}
+		if len(o.Aliases) > 0 {
+			t, err := l.talk(c, m.Conv)
+			if err != nil {
+				return err
+			}
+			if err := l.learn(c, t, o.Aliases); err != nil {
+				return err
+			}
+		}
+		return l.unpark(c, m, in.At)
+	})
+}
+
+// outcome moves a message by the end of its attempt.
+func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
+	o := &e.Outcome
+	was, by := m.State, e.By
+	kind := o.Kind
+	if m.ExternalID != "" {
+		kind, by = gateway.OutcomeAccepted, "status" // evidence came first
+	}
+	m.Reason = ""
+	switch kind {
+	case gateway.OutcomeAccepted:
+		m.State = gateway.MessageAccepted
+		if m.ExternalID == "" {
+			m.ExternalID = o.ExternalID
+		}
+	case gateway.OutcomeRetry:
+		m.State, m.NextAt, m.Reason = gateway.MessageWaiting, e.NextAt, o.Code
+	case gateway.OutcomeRejected:
+		m.State, m.Reason = gateway.MessageRejected, o.Code
+	case gateway.OutcomeUnknown:
+		m.State, m.UnknownUntil, m.Reason, m.open = gateway.MessageUnknown, e.UnknownUntil, o.Code, true
+	default:
+		return fmt.Errorf("an outcome of no known kind: %w", gateway.ErrConflict)
+	}
+	if err := l.storeMessage(c, m, was); err != nil {
+		return err
+	}
+	if err := l.tell(c, m, by, o.Code, e.At); err != nil {
+		return err
+	}
+	if m.State != gateway.MessageRejected {
+		return nil
+	}
+	_, err := l.bury(c, e.At, &gateway.DeadLetter{Kind: "message", Reason: gateway.ReasonRejected, Detail: deadDetail(o),
+		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Attempts})
+	if err != nil {
+		return err
+	}
+	return l.endParts(c, m, gateway.MessageCancelled, "after rejected", e.At)
+}
+
+func deadDetail(o *gateway.Outcome) string {
+	switch {
+	case o.Detail == "":
+		return o.Code
+	case o.Code == "":
+		return o.Detail
+	}
+	return o.Code + ": " + o.Detail
+}
+
+// Conclude ends a message without an attempt, durable.
+func (l *Ledger) Conclude(ctx context.Context, id string, state gateway.MessageState, reason string, now time.Time) error {
+	return l.write(ctx, true, 1, func(c *conn) error {
+		m, err := messageByID(c, id)
+		if err != nil {
+			return err
+		}
+		was, after, afterReason := m.State, gateway.MessageCancelled, "after unknown"
+		switch {
+		case state == gateway.MessageUnknown && was == gateway.MessageUnknown && m.open:
+			m.open = false
+		case state == gateway.MessageExpired && was == gateway.MessageWaiting:
+			after, afterReason = gateway.MessageExpired, reason
+		default:
+			return fmt.Errorf("the message is %s: %w", was, gateway.ErrConflict)
+		}
+		m.State, m.Reason = state, reason
+		if err := l.storeMessage(c, m, was); err != nil {
+			return err
+		}
+		if err := l.tell(c, m, "timeout", reason, now); err != nil {
+			return err
+		}
+		return l.endParts(c, m, after, afterReason, now)
+	})
+}

@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+const eventColumns = `n, id, run, platform, account, conv, chat, ord, kind, origin, payload, received_at, occurred_at, content`
+
+func scanEvent(r row) *gateway.EventRow {
+	return &gateway.EventRow{
+		N: r.int(0), ID: r.str(1), Run: r.str(2), Platform: r.str(3), Account: r.str(4), Conv: r.str(5),
+		Chat: gateway.ChatKind(r.str(6)), Seq: max(r.int(7), 0), Kind: gateway.Kind(r.str(8)), Origin: gateway.Origin(r.str(9)),
+		Payload: r.str(10), ReceivedAt: r.time(11), OccurredAt: r.time(12), Content: r.blob(13),
+	}
+}
+
+// Unpublished lists live and backfilled events after the publish cursor.
+func (l *Ledger) Unpublished(ctx context.Context, limit int) (out []gateway.EventRow, err error) {
+	err = l.r.snapshot(ctx, func(c *conn) error {
+		n, _, err := place(c, "published")
+		if err != nil {
+			return err
+		}
+		return c.query("SELECT "+eventColumns+" FROM event WHERE n > ? AND run = '' ORDER BY n LIMIT ?", func(r row) error {
+			out = append(out, *scanEvent(r))
+			return nil
+		}, n, limit)
+	})
+	return out, err
+}
+
+// SetPublished moves the publish cursor; never back. Not durable: an event
+// published twice has the same message id.
+func (l *Ledger) SetPublished(ctx context.Context, n int64) error {
+	return l.cursor(ctx, "published", n)
+}
+
+// SetChangesPublished moves the cursor of the changes; never back.
+func (l *Ledger) SetChangesPublished(ctx context.Context, n int64) error {
+	return l.cursor(ctx, "changes", n)
+}
+
+func (l *Ledger) cursor(ctx context.Context, name string, n int64) error {
+	return l.write(ctx, false, 0, func(c *conn) error {
+		_, err := c.exec("INSERT INTO place (name, a, b) VALUES (?, ?, 0) ON CONFLICT (name) DO UPDATE SET a = max(a, excluded.a)", name, n)
+		return err
+	})
+}
+
+// UnpublishedChanges lists changes after their cursor.
+func (l *Ledger) UnpublishedChanges(ctx context.Context, limit int) (out []gateway.Change, err error) {
+	err = l.r.snapshot(ctx, func(c *conn) error {
+		n, _, err := place(c, "changes")
+		if err != nil {
+			return err
+		}
+		return c.query(`SELECT n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id
+			FROM change WHERE n > ? ORDER BY n LIMIT ?`, func(r row) error {
+			out = append(out, gateway.Change{
+				N: r.int(0), At: r.time(1), Message: r.str(2), Task: r.str(3), Part: int(r.int(4)), App: r.str(5), Event: r.str(6),
+				Platform: r.str(7), Account: r.str(8), Conv: r.str(9), State: gateway.MessageState(r.str(10)),
+				Delivery: gateway.StatusState(r.str(11)), Code: r.str(12), By: r.str(13), Echo: gateway.Judgement(r.str(14)), ExternalID: r.str(15),
+			})
+			return nil
+		}, n, limit)
+	})
+	return out, err
+}
+
+// changed records a change for CW_RESULT.
+func (l *Ledger) changed(c *conn, ch *gateway.Change) error {
+	l.book.changes++
+	_, err := c.exec(`INSERT INTO change (n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		l.book.changes, ch.At, ch.Message, ch.Task, ch.Part, ch.App, ch.Event, ch.Platform, ch.Account, ch.Conv,
+		string(ch.State), string(ch.Delivery), ch.Code, ch.By, string(ch.Echo), ch.ExternalID)
+	return err
+}

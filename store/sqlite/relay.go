@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Position is how far the relay is in the archive.
+func (l *Ledger) Position(ctx context.Context) (p gateway.RelayPosition, err error) {
+	err = l.r.read(ctx, func(c *conn) error {
+		a, b, err := place(c, "relay")
+		p = gateway.RelayPosition{Pos: a, Item: int(b)}
+		return err
+	})
+	return p, err
+}
+
+// Relay writes a batch in one transaction; see store.RelayLedger. Idempotency:
+// what lies behind the position is passed over, a payload read again without a
+// row in the queue is too, and an event of a run is known by (id, run).
+func (l *Ledger) Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error) {
+	items := 0
+	for i := range b.Payloads {
+		items += 1 + len(b.Payloads[i].Items)
+	}
+	var res gateway.RelayResult
+	err := l.write(ctx, false, items, func(c *conn) error {
+		w := relayWrite{l: l, c: c, b: b, now: now}
+		err := w.run()
+		res = w.res
+		return err
+	})
+	if err != nil {
+		return gateway.RelayResult{}, err
+	}
+	return res, nil
+}
+
+// relayWrite is one call of Relay on the writer's goroutine.
+type relayWrite struct {
+	l   *Ledger
+	c   *conn
+	b   *gateway.RelayBatch
+	now time.Time
+	res gateway.RelayResult
+
+	position gateway.RelayPosition
+	changed  []*talk
+}
+
+func (w *relayWrite) run() (err error) {
+	live := !w.b.Again && w.b.Run == ""
+	if live {
+		a, b, err := place(w.c, "relay")
+		if err != nil {
+			return err
+		}
+		w.position = gateway.RelayPosition{Pos: a, Item: int(b)}
+	}
+	start := w.position
+	for i := range w.b.Payloads {
+		p := &w.b.Payloads[i]
+		switch {
+		case w.b.Run != "":
+			err = w.replayed(p)
+		case w.b.Again:
+			err = w.again(p)
+		default:
+			err = w.live(p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, t := range w.changed {
+		if err := storeTalk(w.c, t); err != nil {
+			return err
+		}
+	}
+	if live && w.position != start {
+		return setPlace(w.c, "relay", w.position.Pos, int64(w.position.Item))
+	}
+	return nil
+}
+
+// live relays a payload, or a slice of one, in the order of the archive.
+func (w *relayWrite) live(p *gateway.RelayedPayload) error {
+	if p.Pos <= w.position.Pos {
+		return nil // relayed before
+	}
+	from := 0
+	if p.Pos == w.position.Pos+1 {
+		from = w.position.Item
+	}
+	var tally itemTally
+	if from > 0 || len(p.Items) > 0 && p.Items[0].Index > 0 {
+		if err := tally.read(w.c, p.Pos); err != nil {
+			return err
+		}
+	}
+	next := from
+	for i := range p.Items {
+		it := &p.Items[i]
+		if it.Index < from {
+			continue
+		}
+		state, err := w.item(p, it)
+		if err != nil {
+			return err
+		}
+		tally.add(state)
+		next = it.Index + 1
+	}
+	if !p.Last {
+		w.position = gateway.RelayPosition{Pos: p.Pos - 1, Item: next}
+		return nil
+	}
+	w.position = gateway.RelayPosition{Pos: p.Pos}
+	return w.payload(p, tally)
+}
+
+// replayed relays the ordered items of a payload for a run; nothing else of it
+// is written.
+func (w *relayWrite) replayed(p *gateway.RelayedPayload) error {
+	for i := range p.Items {
+		it := &p.Items[i]
+		if it.State != gateway.ItemEvent || !it.Event.Kind.Ordered() {
+			continue
+		}
+		if w.b.OnlyConv != "" {
+			t, err := w.l.find(w.c, it.Event.Platform, it.Event.Account, &it.Chat)
+			if err != nil {
+				return err
+			}
+			if t == nil || t.conv != w.b.OnlyConv {
+				continue
+			}
+		}
+		if _, _, err := w.event(p, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// itemTally counts the items of a payload by state.
+type itemTally struct{ events, duplicate, ignored, dead int }
+
+func (t *itemTally) add(s gateway.ItemState) {
+	switch s {
+	case gateway.ItemEvent:
+		t.events++
+	case gateway.ItemDuplicate:
+		t.duplicate++
+	case gateway.ItemIgnored:
+		t.ignored++
+	case gateway.ItemDead:
+		t.dead++
+	}
+}
+
+func (t *itemTally) read(c *conn, pos int64) error {
+	return c.query("SELECT state FROM item WHERE pos = ?", func(r row) error {
+		t.add(gateway.ItemState(r.str(0)))
+		return nil
+	}, pos)
+}
+
+// state is the payload's state by those of its items; none is ignored.
+func (t *itemTally) state() gateway.PayloadState {
+	switch {
+	case t.events > 0:
+		return gateway.PayloadRelayed
+	case t.dead > 0:
+		return gateway.PayloadDead
+	case t.ignored > 0:
+		return gateway.PayloadIgnored
+	case t.duplicate > 0:
+		return gateway.PayloadDuplicate
+	}
+	return gateway.PayloadIgnored
+}
+
+// payload writes the state row of a payload whose items are all written.
+func (w *relayWrite) payload(p *gateway.RelayedPayload, tally itemTally) error {
+	state, reason := p.State, p.Reason
+	if state == "" {
+		state = tally.state()
+		if tally == (itemTally{}) && reason == "" {
+			reason = "empty"
+		}
+	}
+	_, err := w.c.exec(`INSERT INTO payload (pos, state, reason, detail, key_fp, platform, endpoint, received_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, p.Pos, string(state), reason, p.Detail, p.KeyFP, p.Platform, p.Endpoint, p.ReceivedAt)
+	if err != nil {
+		return err
+	}
+	w.l.book.add(prefixPayload+string(state), 1)
+	if p.State == gateway.PayloadDead {
+		_, err = w.l.bury(w.c, w.now, &gateway.DeadLetter{Kind: "payload", Reason: reason, Detail: p.Detail,
+			Platform: p.Platform, Payload: payloadID(p), Pos: p.Pos, Item: -1})
+	}
+	return err
+}

@@ -1,0 +1,170 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Again lists payloads to be read again, oldest first.
+func (l *Ledger) Again(ctx context.Context, limit int) (out []gateway.AgainRow, err error) {
+	err = l.r.read(ctx, func(c *conn) error {
+		return c.query("SELECT pos, item, reason FROM again ORDER BY pos, item LIMIT ?", func(r row) error {
+			out = append(out, gateway.AgainRow{Pos: r.int(0), Item: int(r.int(1)), Reason: r.str(2)})
+			return nil
+		}, limit)
+	})
+	return out, err
+}
+
+// again relays a payload that was read again: all of it, or the items asked for.
+// What the queue does not name is passed over, so a repeated call does nothing.
+func (w *relayWrite) again(p *gateway.RelayedPayload) error {
+	whole, items := false, make(map[int]bool)
+	err := w.c.query("SELECT item FROM again WHERE pos = ?", func(r row) error {
+		if i := int(r.int(0)); i < 0 {
+			whole = true
+		} else {
+			items[i] = true
+		}
+		return nil
+	}, p.Pos)
+	if err != nil || !whole && len(items) == 0 {
+		return err
+	}
+	if pos, _, err := place(w.c, "relay"); err != nil || p.Pos > pos {
+		// The relay has not come to it: it will read it with today's keys anyhow.
+		if err == nil {
+			_, err = w.c.exec("DELETE FROM again WHERE pos = ?", p.Pos)
+		}
+		return err
+	}
+	if whole && (len(p.Items) == 0 || p.Items[0].Index == 0) {
+		if err := w.forgetPayload(p.Pos); err != nil {
+			return err
+		}
+	}
+	for i := range p.Items {
+		it := &p.Items[i]
+		if !whole && !items[it.Index] {
+			continue
+		}
+		if !whole {
+			if err := w.forgetItem(p.Pos, it.Index); err != nil {
+				return err
+			}
+		}
+		if _, err := w.item(p, it); err != nil {
+			return err
+		}
+	}
+	if !p.Last {
+		return nil
+	}
+	return w.againDone(p, whole)
+}
+
+// againDone writes the payload's new state and takes it off the queue.
+func (w *relayWrite) againDone(p *gateway.RelayedPayload, whole bool) error {
+	var tally itemTally
+	if err := tally.read(w.c, p.Pos); err != nil {
+		return err
+	}
+	if whole || p.State == "" {
+		if err := w.forgetState(p.Pos); err != nil {
+			return err
+		}
+		if err := w.payload(p, tally); err != nil {
+			return err
+		}
+	}
+	_, err := w.c.exec("DELETE FROM again WHERE pos = ?", p.Pos)
+	return err
+}
+
+func (w *relayWrite) forgetState(pos int64) error {
+	var state string
+	found, err := w.c.one("DELETE FROM payload WHERE pos = ? RETURNING state", func(r row) { state = r.str(0) }, pos)
+	if found {
+		w.l.book.add(prefixPayload+state, -1)
+	}
+	return err
+}
+
+// forgetPayload removes what an earlier reading recorded of a payload; its
+// events stay. Its open dead letters are answered by reading it again.
+func (w *relayWrite) forgetPayload(pos int64) error {
+	err := w.c.query("SELECT state FROM item WHERE pos = ?", func(r row) error {
+		w.l.book.add(countItemDecoded, -1)
+		w.l.book.add(prefixItem+r.str(0), -1)
+		return nil
+	}, pos)
+	if err != nil {
+		return err
+	}
+	if _, err := w.c.exec("DELETE FROM item WHERE pos = ?", pos); err != nil {
+		return err
+	}
+	_, err = w.c.exec("UPDATE dead SET state = 'requeued', by = 'again' WHERE pos = ? AND kind IN ('item', 'payload') AND state = 'open'", pos)
+	return err
+}
+
+func (w *relayWrite) forgetItem(pos int64, idx int) error {
+	var state string
+	found, err := w.c.one("DELETE FROM item WHERE pos = ? AND idx = ? RETURNING state", func(r row) { state = r.str(0) }, pos, idx)
+	if err != nil {
+		return err
+	}
+	if found {
+		w.l.book.add(countItemDecoded, -1)
+		w.l.book.add(prefixItem+state, -1)
+	}
+	_, err = w.c.exec(`UPDATE dead SET state = 'requeued', by = 'again'
+		WHERE pos = ? AND item = ? AND kind IN ('item', 'payload') AND state = 'open'`, pos, idx)
+	return err
+}
+
+// StartRun records a replay, durable; false when the run exists already.
+func (l *Ledger) StartRun(ctx context.Context, r gateway.ReplayRun) (bool, error) {
+	if r.ID == "" {
+		return false, fmt.Errorf("a run without an id: %w", gateway.ErrConflict)
+	}
+	var made int64
+	err := l.write(ctx, true, 1, func(c *conn) (err error) {
+		made, err = c.exec("INSERT INTO run (id, by, at, what, hold, released_at) VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING",
+			r.ID, r.By, r.At, r.What, r.HoldReplies)
+		if err != nil || made == 0 {
+			return err
+		}
+		return audit(c, r.At, r.By, "replay", r.ID+" "+r.What)
+	})
+	return made == 1, err
+}
+
+// held says whether replies to events of a run wait for a release.
+func held(c *conn, run string) (hold bool, err error) {
+	if run == "" {
+		return false, nil
+	}
+	_, err = c.one("SELECT hold = 1 AND released_at = 0 FROM run WHERE id = ?", func(r row) { hold = r.int(0) == 1 }, run)
+	return hold, err
+}
+
+// ReadAgain queues payloads to be read again.
+func (l *Ledger) ReadAgain(ctx context.Context, rows []gateway.AgainRow, by string, now time.Time) error {
+	return l.write(ctx, true, 1+len(rows)/16, func(c *conn) error {
+		for _, r := range rows {
+			if err := queueAgain(c, r); err != nil {
+				return err
+			}
+		}
+		return audit(c, now, by, "read again", fmt.Sprintf("%d payloads", len(rows)))
+	})
+}
+
+func queueAgain(c *conn, r gateway.AgainRow) error {
+	_, err := c.exec("INSERT INTO again (pos, item, reason) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", r.Pos, max(r.Item, -1), r.Reason)
+	return err
+}

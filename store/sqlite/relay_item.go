@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"encoding/json"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
+)
+
+// item writes one item of a payload that is not replayed, and says what it
+// became.
+func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, error) {
+	state, reason, n := it.State, it.Reason, int64(0)
+	if state == gateway.ItemEvent {
+		var err error
+		if state, n, err = w.event(p, it); err != nil {
+			return "", err
+		}
+		if state == gateway.ItemIgnored {
+			reason = "hop_limit"
+		}
+	}
+	if _, err := w.c.exec("INSERT INTO item (pos, idx, state, reason, detail, n) VALUES (?, ?, ?, ?, ?, ?)",
+		p.Pos, it.Index, string(state), reason, it.Detail, n); err != nil {
+		return "", err
+	}
+	w.l.book.add(countItemDecoded, 1)
+	w.l.book.add(prefixItem+string(state), 1)
+	if state == gateway.ItemDead {
+		_, err := w.l.bury(w.c, w.now, &gateway.DeadLetter{Kind: "item", Reason: reason, Detail: it.Detail,
+			Platform: p.Platform, Account: it.Event.Account, Payload: payloadID(p), Pos: p.Pos, Item: it.Index, Event: it.Event.ID})
+		if err != nil {
+			return "", err
+		}
+	}
+	return state, nil
+}
+
+// event writes an event with what hangs on it. It returns ItemEvent with the new
+// row, ItemDuplicate with the known row, or ItemIgnored over the hop limit.
+func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, int64, error) {
+	e, run := &it.Event, w.b.Run
+	// A hop and a new conversation must not be written for what is known
+	// already; for the rest the insert itself says whether the event is known.
+	if it.OwnHop {
+		if state, n, err := w.known(p, it); err != nil || n > 0 {
+			return state, n, err
+		}
+	}
+	t, err := w.l.find(w.c, e.Platform, e.Account, &it.Chat)
+	if err != nil {
+		return "", 0, err
+	}
+	if t == nil {
+		if state, n, err := w.known(p, it); err != nil || n > 0 {
+			return state, n, err
+		}
+	}
+	if t == nil || it.OwnHop {
+		if t, err = w.l.resolve(w.c, e.Platform, e.Account, &it.Chat); err != nil {
+			return "", 0, err
+		}
+	}
+	if it.OwnHop && run == "" {
+		ok := w.l.hop(t, it.HopsMax, w.now)
+		w.note(t)
+		if !ok {
+			return gateway.ItemIgnored, 0, nil
+		}
+	}
+	n := w.l.book.events + 1
+	ordered := e.Kind.Ordered() && run == ""
+	ord := -n
+	if ordered {
+		ord = t.lastSeq + 1
+	}
+	origin := gateway.OriginLive
+	switch {
+	case run != "":
+		origin = gateway.OriginReplay
+	case w.b.Again || e.Origin == gateway.OriginBackfill:
+		origin = gateway.OriginBackfill
+	}
+	payload := e.Payload
+	if payload == "" {
+		payload = payloadID(p)
+	}
+	receivedAt := e.ReceivedAt
+	if receivedAt.IsZero() {
+		receivedAt = p.ReceivedAt
+	}
+	made, err := w.c.exec(`INSERT INTO event (n, id, run, platform, account, conv, chat, ord, kind, origin, pos, item, payload,
+		received_at, occurred_at, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, run) DO NOTHING`,
+		n, e.ID, run, e.Platform, e.Account, t.conv, string(it.Chat.Kind), ord, string(e.Kind), string(origin), p.Pos, it.Index, payload,
+		receivedAt, e.OccurredAt, e.Content)
+	if err != nil {
+		return "", 0, err
+	}
+	if made == 0 {
+		return w.known(p, it)
+	}
+	w.l.book.events = n
+	w.res.Events++
+	if err := w.l.learn(w.c, t, it.Chat.Identities); err != nil {
+		return "", 0, err
+	}
+	if ordered {
+		w.count(t, e)
+	}
+	if err := w.want(t, it, n, ord); err != nil {
+		return "", 0, err
+	}
+	if run == "" && !e.Kind.Ordered() {
+		return gateway.ItemEvent, n, w.park(t, it, n)
+	}
+	return gateway.ItemEvent, n, nil
+}
+
+// known looks for an event that exists. One that this very item made before (its
+// payload is read again) is still its event.
+func (w *relayWrite) known(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, int64, error) {
+	var n, pos, item int64
+	_, err := w.c.one("SELECT n, pos, item FROM event WHERE id = ? AND run = ?",
+		func(r row) { n, pos, item = r.int(0), r.int(1), r.int(2) }, it.Event.ID, w.b.Run)
+	if err != nil || n == 0 {
+		return "", 0, err
+	}
+	w.res.Duplicates++
+	if pos == p.Pos && item == int64(it.Index) {
+		return gateway.ItemEvent, n, nil
+	}
+	return gateway.ItemDuplicate, n, nil
+}
+
+// note remembers a conversation to be stored at the end of the batch.
+func (w *relayWrite) note(t *talk) {
+	if len(w.changed) == 0 || w.changed[len(w.changed)-1] != t {
+		w.changed = append(w.changed, t)
+	}
+}
+
+// count gives the conversation its next seq and looks at the platform's time.
+func (w *relayWrite) count(t *talk, e *gateway.EventRow) {
+	t.lastSeq++
+	if e.Kind == gateway.KindMessage && !e.OccurredAt.IsZero() {
+		at := nanos(e.OccurredAt)
+		if at < t.newestAt {
+			w.res.OutOfOrder++
+			w.l.book.add(prefixOther+"out_of_order", 1)
+		}
+		t.newestAt = max(t.newestAt, at)
+	}
+	w.l.change(t)
+	w.note(t)
+}
+
+// want writes one pending row per application.
+func (w *relayWrite) want(t *talk, it *gateway.ItemRow, n, ord int64) error {
+	if len(it.Wanted) == 0 || !it.Event.Kind.Ordered() {
+		return nil
+	}
+	p := gateway.Pending{Conv: t.conv, Lane: gateway.LaneLive, Seq: ord, N: n, Event: it.Event.ID, Run: w.b.Run}
+	if w.b.Run != "" {
+		p.Lane, p.Seq = gateway.LaneReplay, n
+	}
+	for _, app := range it.Wanted {
+		p.App = app
+		if err := insertPending(w.c, &p); err != nil {
+			return err
+		}
+		w.l.book.add(appCount(app, "wanted"), 1)
+		w.l.book.add(appCount(app, "pending"), 1)
+		w.res.Pending = append(w.res.Pending, p)
+	}
+	return nil
+}
+
+func insertPending(c *conn, p *gateway.Pending) error {
+	_, err := c.exec(`INSERT INTO pending (app, conv, lane, seq, n, event, run, tries, next_at, round, requeue)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		p.App, p.Conv, int64(p.Lane), p.Seq, p.N, p.Event, p.Run, p.Tries, p.NextAt, p.Round, p.Requeue)
+	return err
+}
+
+// park keeps a status or an echo until it is judged.
+func (w *relayWrite) park(t *talk, it *gateway.ItemRow, n int64) error {
+	var external, marker string
+	var status []byte
+	wait := gateway.ParkStatus
+	switch {
+	case it.Event.Kind == gateway.KindStatus && it.Status != nil:
+		external, marker = it.Status.MessageID, it.Status.Marker
+		var err error
+		if status, err = json.Marshal(it.Status); err != nil {
+			return err
+		}
+	case it.Event.Kind == gateway.KindEcho && it.Echo != nil:
+		external, marker, wait = it.Echo.MessageID, it.Echo.Marker, gateway.ParkEcho
+	default:
+		return nil // nothing to be judged by
+	}
+	at := it.Event.OccurredAt
+	if at.IsZero() {
+		at = w.now
+	}
+	_, err := w.c.exec(`INSERT INTO parked (n, kind, platform, account, conv, external_id, marker, status, at, deadline, look_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+		n, string(it.Event.Kind), it.Event.Platform, it.Event.Account, t.conv, external, marker, status, at, w.now.Add(wait))
+	if err != nil {
+		return err
+	}
+	w.l.book.add(prefixOther+"parked", 1)
+	w.res.Parked++
+	return nil
+}
+
+func payloadID(p *gateway.RelayedPayload) string { return store.PayloadID(p.ReceivedAt, p.Pos) }

@@ -1,0 +1,336 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Limits of one group commit.
+const (
+	groupWrites = 512
+	groupBytes  = 4 << 20
+	groupTime   = 40 * time.Millisecond // of work before the commit, which adds its own
+	queueLength = 4096
+)
+
+// write is one atomic change on its way to the writer.
+type write struct {
+	do      func(c *conn) error
+	durable bool
+	bytes   int // about how much it stores
+	state   atomic.Int32
+	err     error
+	done    chan struct{}
+}
+
+// States of a write. Only one of the caller and the writer leaves queued.
+const (
+	writeQueued int32 = iota
+	writeTaken
+	writeLeft // its caller went away before it was taken
+)
+
+// writer is the one goroutine that writes a file. It takes everything queued
+// into one transaction, with a savepoint per write so that a write that fails
+// takes back only itself, and syncs when one of the group is durable.
+type writer struct {
+	c        *conn
+	log      *zap.Logger
+	file     string // its name, for the log
+	book     book
+	queue    chan *write
+	waiting  atomic.Int64
+	full     bool // PRAGMA synchronous is FULL
+	failing  bool // the last commit failed; logged once per change
+	onCommit func(bytes int64)
+	finish   chan struct{} // a request to let the log start over
+
+	mu     sync.RWMutex // guards closed against a send on a closed queue
+	closed bool
+	ended  chan struct{}
+}
+
+// book is what a file's owner keeps in memory beside the rows. Its methods are
+// called by the writer's goroutine only.
+type book interface {
+	// mark remembers the state before a write; undo goes back to it.
+	mark()
+	undo()
+	// flush writes what is kept in memory, before the commit.
+	flush(c *conn) error
+	// committed says that all since the last commit is stored; lost that
+	// none of it is, and that everything is to be read again.
+	committed()
+	lost(c *conn) error
+}
+
+// newWriter starts the goroutine; close ends it.
+func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int64)) *writer {
+	w := &writer{
+		c: c, file: file, log: log, book: b, onCommit: onCommit, full: true,
+		queue:  make(chan *write, queueLength),
+		finish: make(chan struct{}, 1),
+		ended:  make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+// submit hands a write over and waits for its commit. When ctx ends first it
+// returns ctx's error: a write not yet taken is then never made, a taken one may
+// or may not be stored. do runs on the writer's goroutine, may run twice (it
+// must set what it returns anew), and must not keep c.
+func (w *writer) submit(ctx context.Context, durable bool, bytes int, do func(c *conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q := &write{do: do, durable: durable, bytes: bytes, done: make(chan struct{})}
+	w.mu.RLock()
+	if w.closed {
+		w.mu.RUnlock()
+		return fmt.Errorf("the store is closed: %w", gateway.ErrUnavailable)
+	}
+	w.waiting.Add(1)
+	select {
+	case w.queue <- q:
+		w.mu.RUnlock()
+	case <-ctx.Done():
+		w.mu.RUnlock()
+		w.waiting.Add(-1)
+		return ctx.Err()
+	}
+	select {
+	case <-q.done:
+		return q.err
+	case <-ctx.Done():
+		if q.state.CompareAndSwap(writeQueued, writeLeft) {
+			return ctx.Err()
+		}
+	}
+	select {
+	case <-q.done: // both were ready
+		return q.err
+	default:
+		return ctx.Err()
+	}
+}
+
+// close lets what is queued be written and ends the goroutine.
+func (w *writer) close() {
+	w.mu.Lock()
+	already := w.closed
+	w.closed = true
+	if !already {
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.ended
+}
+
+func (w *writer) run() {
+	defer close(w.ended)
+	group := make([]*write, 0, groupWrites)
+	for {
+		select {
+		case q, ok := <-w.queue:
+			if !ok {
+				return
+			}
+			group = append(group[:0], q)
+			w.fill(&group)
+			w.commit(group)
+			clear(group)
+		case <-w.finish:
+			// What the checkpointer left is little: copy it, so that the next
+			// transaction starts the log over.
+			_ = w.c.query("PRAGMA wal_checkpoint(PASSIVE)", func(row) error { return nil })
+		}
+	}
+}
+
+// fill takes what is queued now, within the limits of a group.
+func (w *writer) fill(group *[]*write) {
+	bytes := (*group)[0].bytes
+	for len(*group) < groupWrites && bytes < groupBytes {
+		select {
+		case q, ok := <-w.queue:
+			if !ok {
+				return
+			}
+			*group = append(*group, q)
+			bytes += q.bytes
+		default:
+			return
+		}
+	}
+}
+
+// commit writes the group in one transaction, or in several when it takes
+// longer than groupTime.
+func (w *writer) commit(group []*write) {
+	for len(group) > 0 {
+		if !group[0].state.CompareAndSwap(writeQueued, writeTaken) {
+			w.reply(group[0], context.Canceled)
+			group = group[1:]
+			continue
+		}
+		group = group[w.transaction(group):]
+	}
+}
+
+// transaction writes a leading part of the group and returns its length. The
+// first of it is taken already.
+func (w *writer) transaction(group []*write) (n int) {
+	durable := false
+	for _, q := range group {
+		durable = durable || q.durable
+	}
+	if err := w.begin(durable); err != nil {
+		w.fail(group[:1], err)
+		return 1
+	}
+	start := time.Now() // its own work, so the machine's clock
+	bytes := 0
+	for i, q := range group {
+		if i > 0 {
+			if time.Since(start) > groupTime {
+				break
+			}
+			if !q.state.CompareAndSwap(writeQueued, writeTaken) {
+				q.err = context.Canceled
+				n++
+				continue
+			}
+		}
+		if err := w.one(q, len(group) > 1); err != nil {
+			w.rollback(err)
+			w.fail(group[:i+1], err)
+			return i + 1
+		}
+		bytes += q.bytes
+		n++
+	}
+	if err := w.end(); err != nil {
+		w.rollback(err)
+		w.fail(group[:n], err)
+		return n
+	}
+	w.book.committed()
+	w.recovered()
+	for _, q := range group[:n] {
+		w.reply(q, q.err)
+	}
+	w.onCommit(int64(bytes))
+	return n
+}
+
+func (w *writer) begin(durable bool) error {
+	if durable != w.full {
+		// Outside of a transaction: SQLite ignores it inside.
+		level := "PRAGMA synchronous=NORMAL"
+		if durable {
+			level = "PRAGMA synchronous=FULL"
+		}
+		if _, err := w.c.exec(level); err != nil {
+			return err
+		}
+		w.full = durable
+	}
+	_, err := w.c.exec("BEGIN IMMEDIATE")
+	return err
+}
+
+// one runs a write; what it returns in q.err took back only that write. The
+// error returned means that the whole transaction is lost.
+func (w *writer) one(q *write, savepoint bool) error {
+	if savepoint {
+		if _, err := w.c.exec("SAVEPOINT one"); err != nil {
+			return err
+		}
+	}
+	w.book.mark()
+	q.err = outward(run(w.c, q.do))
+	if q.err == nil {
+		if savepoint {
+			_, err := w.c.exec("RELEASE one")
+			return err
+		}
+		return nil
+	}
+	w.book.undo()
+	if !savepoint {
+		return q.err
+	}
+	if _, err := w.c.exec("ROLLBACK TO one"); err != nil {
+		return q.err // SQLite rolled everything back by itself
+	}
+	_, err := w.c.exec("RELEASE one")
+	return err
+}
+
+// run turns a panic of a write into its error: one bad caller must not end the
+// writer of everybody.
+func run(c *conn, do func(*conn) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a write panicked: %T", p)
+		}
+	}()
+	return do(c)
+}
+
+func (w *writer) end() error {
+	if err := w.book.flush(w.c); err != nil {
+		return err
+	}
+	_, err := w.c.exec("COMMIT")
+	return err
+}
+
+func (w *writer) rollback(cause error) {
+	_, _ = w.c.exec("ROLLBACK") // fails when SQLite rolled back already
+	if code(cause) == 0 {
+		return // a write that was alone refused itself, and is undone already
+	}
+	if err := w.book.lost(w.c); err != nil {
+		w.log.Error("store: cannot read back after a failed commit", zap.Error(err))
+	}
+}
+
+// fail answers the writes of a transaction that was lost. Those that had an
+// error of their own keep it.
+func (w *writer) fail(group []*write, err error) {
+	err = outward(err)
+	if !w.failing && errors.Is(err, gateway.ErrUnavailable) {
+		w.failing = true
+		w.log.Error("store: a commit failed", zap.String("file", w.file), zap.Int("code", code(err)))
+	}
+	for _, q := range group {
+		if q.err != nil {
+			w.reply(q, q.err)
+			continue
+		}
+		w.reply(q, fmt.Errorf("commit: %w", err))
+	}
+}
+
+func (w *writer) recovered() {
+	if w.failing {
+		w.failing = false
+		w.log.Info("store: commits work again", zap.String("file", w.file))
+	}
+}
+
+func (w *writer) reply(q *write, err error) {
+	q.err = err
+	w.waiting.Add(-1)
+	close(q.done)
+}
