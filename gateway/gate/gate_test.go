@@ -69,7 +69,11 @@ func chaos(t *testing.T, seed uint64) {
 	g := start(t, m, app())
 	for step := 0; step < 4000 && (m.left() > 0 || step < 300); step++ {
 		conv, s, ok := m.deliver(r)
-		switch k := r.IntN(100); {
+		k := r.IntN(100)
+		if step >= 300 && k >= 64 && k < 76 { // the end must be reached without a new life
+			k = 99
+		}
+		switch {
 		case k < 55 && ok:
 			answer(m, g, conv, s, gateway.Answer{Event: s.delivery, Verdict: gateway.VerdictDone})
 		case k < 62 && ok:
@@ -148,6 +152,47 @@ func TestRetryInPlaceThenDead(t *testing.T) {
 		}
 		if _, s, ok := m.deliver(r); !ok || s.delivery != m.pending["c"][0].Event {
 			t.Error("the conversation must go on after a dead letter")
+		}
+	})
+}
+
+// An ack without an answer is a try, found by the net.
+func TestAckWithoutAnswerIsATry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 1)
+		start(t, m, app())
+		r := rand.New(rand.NewPCG(1, 1))
+		for range 3 {
+			conv, s, ok := m.deliver(r)
+			if !ok {
+				t.Fatalf("not offered again; dead %v", m.dead)
+			}
+			m.ack(conv, s.seq)
+			time.Sleep(13 * time.Second)
+			synctest.Wait()
+		}
+		if len(m.dead) != 1 {
+			t.Errorf("dead %v after three silent tries", m.dead)
+		}
+	})
+}
+
+// A row that is committed between a settlement and its news must not be lost.
+func TestRowBetweenSettlementAndItsNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 1)
+		g := start(t, m, app())
+		_, s, _ := m.deliver(rand.New(rand.NewPCG(1, 1)))
+		set := m.settle("c", s.delivery, gateway.Decision{State: gateway.EventSettled}) // nothing behind it yet
+		m.ack("c", s.seq)
+		g.Added(m.add("c", 1))
+		synctest.Wait()
+		g.Settled([]gateway.Settled{set})
+		synctest.Wait()
+		if m.stream["c"].delivery != m.pending["c"][0].Event {
+			t.Errorf("stream %v, pending %v", m.stream, m.pending)
 		}
 	})
 }
