@@ -1,0 +1,91 @@
+package wecomtest
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/causewayhq/causeway/handlers/sandbox"
+)
+
+// control adds the paths of this platform to the shared ones:
+//
+//	POST /_sandbox/member    {"user","text"}          a member writes
+//	POST /_sandbox/image     {"user"}                 a member sends a picture
+//	POST /_sandbox/voice     {"user"}                 a member sends a voice message
+//	POST /_sandbox/event     {"user","event","key"}   an event comes
+//	POST /_sandbox/deliver   {"xml"}                  signed, encrypted, delivered
+//	POST /_sandbox/verify                             the GET verification
+//	POST /_sandbox/token     {"end":"revoked"|"expired"}
+//	GET  /_sandbox/token                              how often gettoken was called
+//	PUT  /_sandbox/limits    {"member": bool}         the member limit
+//	PUT  /_sandbox/unknown   {"user","unknown": bool} whether a userid exists
+//	PUT  /_sandbox/callback  {"url"}                  where callbacks go
+func (s *Sandbox) control() *sandbox.Control {
+	c := sandbox.NewControl(s.desk, s.courier)
+	type body struct {
+		User, Text, Event, Key, XML, End, URL string
+		Member, Unknown                       bool
+	}
+	handle := func(pattern string, do func(*http.Request, *body) (any, error)) {
+		c.Handle(pattern, func(r *http.Request) (any, error) {
+			var in body
+			if r.Method != http.MethodGet && r.ContentLength != 0 {
+				if err := sandbox.ReadJSON(r, &in); err != nil {
+					return nil, err
+				}
+			}
+			return do(r, &in)
+		})
+	}
+	ofMember := func(pattern string, do func(*body) any) {
+		handle(pattern, func(_ *http.Request, in *body) (any, error) {
+			if in.User == "" {
+				return nil, errors.New("user must be set")
+			}
+			return do(in), nil
+		})
+	}
+	id := func(id string) any { return map[string]string{"id": id} }
+	ofMember("POST member", func(in *body) any { return id(s.Member(in.User, in.Text)) })
+	ofMember("POST image", func(in *body) any { return id(s.Image(in.User)) })
+	ofMember("POST voice", func(in *body) any { return id(s.Voice(in.User)) })
+	ofMember("POST event", func(in *body) any {
+		s.Event(in.User, in.Event, in.Key)
+		return map[string]bool{"queued": true}
+	})
+	ofMember("PUT unknown", func(in *body) any {
+		s.SetUnknown(in.User, in.Unknown)
+		return map[string]bool{"unknown": in.Unknown}
+	})
+	handle("POST deliver", func(_ *http.Request, in *body) (any, error) {
+		if in.XML == "" {
+			return nil, errors.New("xml must be set")
+		}
+		s.Deliver("message", []byte(in.XML))
+		return map[string]bool{"queued": true}, nil
+	})
+	handle("POST verify", func(r *http.Request, _ *body) (any, error) {
+		return map[string]bool{"verified": true}, s.VerifyCallback(r.Context())
+	})
+	handle("POST token", func(_ *http.Request, in *body) (any, error) {
+		switch in.End {
+		case "revoked":
+			s.RevokeToken()
+		case "expired":
+			s.ExpireToken()
+		default:
+			return nil, errors.New("end must be revoked or expired")
+		}
+		return map[string]int{"calls": s.TokenCalls()}, nil
+	})
+	handle("GET token", func(*http.Request, *body) (any, error) { return map[string]int{"calls": s.TokenCalls()}, nil })
+	handle("PUT limits", func(_ *http.Request, in *body) (any, error) {
+		s.SetMemberLimit(in.Member)
+		return map[string]bool{"member": in.Member}, nil
+	})
+	handle("PUT callback", func(_ *http.Request, in *body) (any, error) {
+		s.SetCallbackURL(in.URL)
+		return map[string]string{"url": in.URL}, nil
+	})
+	return c
+}
