@@ -1,21 +1,18 @@
 package handlers
 
 import (
+	"io"
+	"log"
 	"net/http"
-
-	"go.uber.org/zap"
 )
 
-// NewServer returns the public listener's server: a connection that sends its
-// header or body too slowly, or nothing, is closed within about 15 s, so that a
-// few hundred slow clients cost memory for that long only. The caller serves
-// and shuts it down; Shutdown waits for callbacks being archived. What net/http
-// itself reports goes to log at debug level, since every scanner causes some.
-func NewServer(addr string, handler http.Handler, limits Limits, log *zap.Logger) (*http.Server, error) {
-	errorLog, err := zap.NewStdLogAt(log.Named("http"), zap.DebugLevel)
-	if err != nil {
-		return nil, err
-	}
+// NewServer returns a listener's server: a connection that sends its header or
+// body too slowly, or nothing, is closed within about 15 s, so that a few hundred
+// slow clients cost memory for that long only. The caller serves and shuts it
+// down; Shutdown waits for callbacks being archived. What net/http itself would
+// report (a TLS handshake that failed, with the client's address) is dropped,
+// since every scanner causes some; set ErrorLog to see it.
+func NewServer(addr string, handler http.Handler, limits Limits) *http.Server {
 	return &http.Server{
 		Addr:              addr,
 		Handler:           handler,
@@ -26,6 +23,6 @@ func NewServer(addr string, handler http.Handler, limits Limits, log *zap.Logger
 		WriteTimeout:   limits.Read + limits.AckTimeout + limits.RejectTimeout,
 		IdleTimeout:    limits.Idle,
 		MaxHeaderBytes: limits.HeaderBytes,
-		ErrorLog:       errorLog,
-	}, nil
+		ErrorLog:       log.New(io.Discard, "", 0),
+	}
 }

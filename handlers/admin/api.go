@@ -197,3 +197,11 @@ type Audit interface {
 	RecordAudit(ctx context.Context, e gateway.AuditEntry) error
 	AuditLog(ctx context.Context, limit int) ([]gateway.AuditEntry, error)
 }
+
+// Adopter is an API that can take over the streams of another store. It is
+// optional: cmd has it when there is a broker.
+type Adopter interface {
+	// Adopt empties our streams in the broker and makes them this store's.
+	// gateway.ErrConflict when they are this store's already.
+	Adopt(ctx context.Context, by string) error
+}

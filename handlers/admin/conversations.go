@@ -1,0 +1,71 @@
+package admin
+
+import (
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// maxIdentity bounds an identity, in bytes; WeCom's longest id has 64.
+const maxIdentity = 256
+
+func (r *router) conversation(c *gin.Context) {
+	p, conv := query(c, "limit"), c.Param("conv")
+	limit := p.limit()
+	if !validConv(conv) {
+		p.bad("conv", "must be the 26 characters of a conversation's id")
+	}
+	if err := p.err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	found, err := r.API.Conversation(c.Request.Context(), conv, limit)
+	r.answer(c, found, err)
+}
+
+// find answers the id of the conversation with a customer or group.
+func (r *router) find(c *gin.Context) {
+	p := query(c, "platform", "account", "identity", "kind")
+	platform := p.word("platform", "whatsapp", "wecom")
+	account := p.name("account")
+	id := gateway.Identity{Kind: p.word("kind", "bsuid", "phone", "userid", "group", "account"), Value: p.text("identity")}
+	if len(id.Value) > maxIdentity || !utf8.ValidString(id.Value) {
+		p.bad("identity", "must be at most 256 bytes of UTF-8")
+	}
+	for _, name := range []string{"platform", "account", "kind", "identity"} {
+		if p.text(name) == "" {
+			p.bad(name, "is needed")
+		}
+	}
+	if err := p.err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	conv, err := r.API.FindConversation(c.Request.Context(), platform, account, id)
+	r.answer(c, gin.H{"conv": conv}, err)
+}
+
+func (r *router) messages(c *gin.Context) {
+	p := query(c, "state", "limit")
+	state := p.word("state", string(gateway.MessageWaiting), string(gateway.MessageSending), string(gateway.MessageAccepted),
+		string(gateway.MessageRejected), string(gateway.MessageUnknown), string(gateway.MessageExpired),
+		string(gateway.MessageCancelled), string(gateway.MessageHeld))
+	if p.text("state") == "" {
+		p.bad("state", "is needed, such as unknown")
+	}
+	limit := p.limit()
+	if err := p.err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	found, err := r.API.Messages(c.Request.Context(), gateway.MessageState(state), limit)
+	out := make([]messageView, 0, len(found))
+	for i := range found {
+		out = append(out, viewMessage(&found[i]))
+	}
+	r.answer(c, struct {
+		Messages []messageView `json:"messages"`
+	}{out}, err)
+}

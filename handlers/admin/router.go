@@ -1,0 +1,153 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/zap"
+)
+
+// maxBody bounds the body of a request to the API.
+const maxBody = 64 << 10
+
+// router is the handlers and what they share.
+type router struct {
+	Options
+}
+
+// NewRouter returns the admin surface. Every route but /healthz and /readyz
+// needs a token:
+//
+//	GET  /healthz, /readyz                      readyz with the parts' states
+//	GET  /metrics                               viewer
+//	GET  /api/v1/payloads                       viewer; ?endpoint since until before limit
+//	GET  /api/v1/payloads/{id}                  viewer; ?body=1 operator, audited
+//	GET  /api/v1/rejects, /rejects/{id}         viewer
+//	POST /api/v1/rejects/{id}/readmit           operator
+//	POST /api/v1/rejects/readmit                operator; ?endpoint
+//	POST /api/v1/replays                        operator
+//	POST /api/v1/replays/{run}/release          admin
+//	GET  /api/v1/dead, /dead/{id}               viewer; ?app kind state reason limit
+//	POST /api/v1/dead/{id}/requeue              operator
+//	POST /api/v1/dead/requeue                   operator; ?app kind reason limit
+//	POST /api/v1/dead/{id}/drop                 admin
+//	GET  /api/v1/apps                           viewer
+//	POST /api/v1/apps/{name}/pause, /resume     operator
+//	GET  /api/v1/conversations/{conv}           viewer; ?limit
+//	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
+//	GET  /api/v1/messages                       viewer; ?state limit
+//	GET  /api/v1/sums                           viewer; ?recount=1
+//	GET  /api/v1/doctor                         viewer
+//	GET  /api/v1/audit                          admin; ?limit
+//	POST /api/v1/adopt                          admin; where API is an Adopter
+//
+// The paths below /api/v1 are this release's; fields are added, never changed.
+func NewRouter(o Options) http.Handler {
+	r := &router{Options: o}
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.RedirectTrailingSlash = false
+	e.HandleMethodNotAllowed = true
+	// Nothing is believed about where a request came from.
+	e.ForwardedByClientIP = false
+	e.Use(r.recovered, noStore)
+	e.NoRoute(func(c *gin.Context) { problem(c, http.StatusNotFound, "there is no such path", nil) })
+	e.NoMethod(func(c *gin.Context) { problem(c, http.StatusMethodNotAllowed, "the path does not take this method", nil) })
+
+	e.GET("/healthz", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
+	e.GET("/readyz", r.ready)
+	metrics := promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{ErrorLog: errorLog{o.Log}})
+	e.GET("/metrics", r.allow(RoleViewer), gin.WrapH(metrics))
+
+	viewer := e.Group("/api/v1", r.allow(RoleViewer), bounded)
+	viewer.GET("/payloads", r.payloads)
+	viewer.GET("/payloads/:id", r.payload)
+	viewer.GET("/rejects", r.rejects)
+	viewer.GET("/rejects/:id", r.reject)
+	viewer.GET("/dead", r.dead)
+	viewer.GET("/dead/:id", r.deadLetter)
+	viewer.GET("/apps", r.apps)
+	viewer.GET("/conversations/:conv", r.conversation)
+	viewer.GET(`/conversations\:find`, r.find)
+	viewer.GET("/messages", r.messages)
+	viewer.GET("/sums", r.sums)
+	viewer.GET("/doctor", r.doctor)
+
+	operator := e.Group("/api/v1", r.allow(RoleOperator), bounded)
+	operator.POST("/rejects/:id/readmit", r.readmit)
+	operator.POST("/rejects/readmit", r.readmitAll)
+	operator.POST("/replays", r.replay)
+	operator.POST("/dead/:id/requeue", r.requeue)
+	operator.POST("/dead/requeue", r.requeueAll)
+	operator.POST("/apps/:name/pause", r.pause)
+	operator.POST("/apps/:name/resume", r.resume)
+
+	admin := e.Group("/api/v1", r.allow(RoleAdmin), bounded)
+	admin.POST("/replays/:run/release", r.release)
+	admin.POST("/dead/:id/drop", r.drop)
+	admin.GET("/audit", r.audit)
+	if a, ok := o.API.(Adopter); ok {
+		admin.POST("/adopt", r.adopt(a))
+	}
+	return e
+}
+
+func (r *router) ready(c *gin.Context) {
+	state := r.Ready(c.Request.Context())
+	status := http.StatusOK
+	if !state.OK {
+		status = http.StatusServiceUnavailable
+	}
+	c.JSON(status, state)
+}
+
+// noStore keeps answers out of caches and frames.
+func noStore(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+}
+
+// bounded limits the request's body, and lets a recount or a readmission of many
+// take longer than the listener's patience with its connection: the patience is
+// for clients that do not speak, and this one has.
+func bounded(c *gin.Context) {
+	conn := http.NewResponseController(c.Writer)
+	// A writer without deadlines, as in tests, has none to lift.
+	_ = conn.SetReadDeadline(time.Time{})
+	_ = conn.SetWriteDeadline(time.Time{})
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
+}
+
+// recovered turns a panic into a 500 without its value, which could quote a
+// request.
+func (r *router) recovered(c *gin.Context) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares this value itself
+			panic(p)
+		}
+		r.Log.Error("admin.panicked", zap.String("route", c.FullPath()), zap.Stack("stack"))
+		if !c.Writer.Written() {
+			problem(c, http.StatusInternalServerError, "a fault in the gateway; see its log", nil)
+		}
+	}()
+	c.Next()
+}
+
+// errorLog lets the metrics handler report a broken collector.
+type errorLog struct{ log *zap.Logger }
+
+func (l errorLog) Println(v ...any) {
+	for _, x := range v {
+		if err, ok := x.(error); ok {
+			l.log.Error("metrics.failed", zap.Error(err))
+		}
+	}
+}
