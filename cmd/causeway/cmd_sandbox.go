@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
+	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
+)
+
+// Where the fake platforms listen unless told otherwise.
+const (
+	sandboxWhatsApp = "127.0.0.1:9081"
+	sandboxWeCom    = "127.0.0.1:9082"
+)
+
+// sandboxCommand runs the fake platforms, and talks to running ones.
+func (c *cli) sandboxCommand() *cobra.Command {
+	var o sandboxOptions
+	cmd := &cobra.Command{
+		Use:   "sandbox",
+		Short: "Run a fake WhatsApp and a fake WeCom",
+		Long: `Run a fake WhatsApp Cloud API and a fake WeCom until interrupted: real HTTP, tokens,
+limits, error codes, signed callbacks with retries, statuses and echoes. It prints the
+credentials and a configuration that fits, or with -c FILE takes the credentials from
+that configuration. Nothing is kept.
+
+Faults are switched on while it runs, with ` + "`causeway sandbox fault`" + ` or by HTTP below
+/_sandbox/ of either address (loopback only).`,
+		Example: `  causeway sandbox
+  causeway sandbox -c causeway.yaml
+  causeway sandbox fault add --stage after --drop reset --next 1
+  causeway sandbox calls`,
+		Args: subcommandNeeded,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("config") {
+				cfg, err := c.loadConfig()
+				if err != nil {
+					return err
+				}
+				o.config = cfg
+			}
+			return c.sandbox(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.whatsapp, "whatsapp-listen", sandboxWhatsApp, "address of the fake WhatsApp; empty for none")
+	f.StringVar(&o.wecom, "wecom-listen", sandboxWeCom, "address of the fake WeCom; empty for none")
+	f.StringVar(&o.callback, "callback", "http://127.0.0.1:8080", "where the gateway takes webhooks")
+	f.BoolVar(&o.limits, "limits", false, "also keep the platforms' limits per customer")
+	cmd.AddCommand(c.sandboxFaultCommand(), c.sandboxCallsCommand())
+	return cmd
+}
+
+type sandboxOptions struct {
+	whatsapp, wecom, callback string
+	limits                    bool
+	config                    *config.Config
+}
+
+// sandboxCredentials are what gateway and fake platforms share.
+type sandboxCredentials struct {
+	WhatsApp whatsappCredentials `json:"whatsapp"`
+	WeCom    wecomCredentials    `json:"wecom"`
+}
+
+type whatsappCredentials struct {
+	Endpoint      string `json:"endpoint"`
+	Account       string `json:"account"`
+	AppSecret     string `json:"app_secret"`
+	VerifyToken   string `json:"verify_token"`
+	PhoneNumberID string `json:"phone_number_id"`
+	WABAID        string `json:"waba_id"`
+	AccessToken   string `json:"access_token"`
+	APIBase       string `json:"api_base"`
+}
+
+type wecomCredentials struct {
+	Endpoint       string `json:"endpoint"`
+	Account        string `json:"account"`
+	CorpID         string `json:"corp_id"`
+	AgentID        int64  `json:"agent_id"`
+	Secret         string `json:"secret"`
+	Token          string `json:"token"`
+	EncodingAESKey string `json:"encoding_aes_key"`
+	APIBase        string `json:"api_base"`
+}
+
+// newSandboxCredentials makes credentials in the platforms' own forms. They are
+// random, since a gateway that anyone can reach must not take callbacks signed
+// with secrets that stand in a public program.
+func newSandboxCredentials() sandboxCredentials {
+	return sandboxCredentials{
+		WhatsApp: whatsappCredentials{
+			Endpoint: "meta", Account: "shop", AppSecret: strings.ToLower(rand.Text() + rand.Text())[:32],
+			VerifyToken: rand.Text(), PhoneNumberID: "100000000000001", WABAID: "200000000000001", AccessToken: "EAA" + rand.Text() + rand.Text(),
+		},
+		WeCom: wecomCredentials{
+			Endpoint: "corp", Account: "corp", CorpID: "ww" + strings.ToLower(rand.Text())[:16], AgentID: 1000002,
+			Secret: rand.Text() + rand.Text()[:17], Token: rand.Text(), EncodingAESKey: newAESKey(),
+		},
+	}
+}
+
+// newAESKey makes the 43 characters of an EncodingAESKey. rand.Text is letters
+// and digits of base32, which base64 reads too.
+func newAESKey() string { return (rand.Text() + rand.Text())[:42] + "A" }
+
+// of takes the credentials of a configuration; what it lacks stays as it was.
+func (s *sandboxCredentials) of(cfg *config.Config) {
+	for _, e := range slices.Backward(cfg.Endpoints) {
+		switch e.Platform {
+		case "whatsapp":
+			s.WhatsApp.Endpoint, s.WhatsApp.AppSecret, s.WhatsApp.VerifyToken = e.Name, e.AppSecret.Reveal(), e.VerifyToken.Reveal()
+		case "wecom":
+			s.WeCom.Endpoint, s.WeCom.Token, s.WeCom.EncodingAESKey = e.Name, e.Token.Reveal(), e.EncodingAESKey.Reveal()
+		}
+	}
+	for _, a := range slices.Backward(cfg.Accounts) {
+		switch a.Platform {
+		case "whatsapp":
+			w := &s.WhatsApp
+			w.Account, w.PhoneNumberID, w.WABAID, w.AccessToken = a.Name, a.PhoneNumberID, a.WABAID, a.AccessToken.Reveal()
+		case "wecom":
+			w := &s.WeCom
+			w.Account, w.CorpID, w.AgentID, w.Secret = a.Name, a.CorpID, a.AgentID, a.Secret.Reveal()
+		}
+	}
+}
+
+// sandbox runs the fake platforms until ctx ends.
+func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
+	for name, addr := range map[string]string{"--whatsapp-listen": o.whatsapp, "--wecom-listen": o.wecom} {
+		if addr == "" {
+			continue
+		}
+		if host, _, err := net.SplitHostPort(addr); err != nil || !isLoopback(host) {
+			return usageError("%s must be a loopback address such as %s: whoever reaches it can make the gateway believe things", name, sandboxWhatsApp)
+		}
+	}
+	if o.whatsapp == "" && o.wecom == "" {
+		return usageError("nothing to run: both addresses are empty")
+	}
+	cred := newSandboxCredentials()
+	if o.config != nil {
+		cred.of(o.config)
+	}
+	log := newLogger(config.Log{Level: "warn", Format: "console"}, zapcore.AddSync(c.err))
+	base := strings.TrimRight(o.callback, "/")
+	if o.whatsapp != "" {
+		w := cred.WhatsApp
+		s, err := whatsapptest.New(whatsapptest.Options{
+			AppSecret: w.AppSecret, AccessToken: w.AccessToken, PhoneNumberID: w.PhoneNumberID, WABAID: w.WABAID,
+			CallbackURL: base + webhookPath("whatsapp", w.Endpoint), PairLimit: o.limits, Log: log,
+		})
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		defer closing(&result, s)
+		if err := s.Listen(o.whatsapp); err != nil {
+			return &exitError{exitUsage, err}
+		}
+		cred.WhatsApp.APIBase = s.URL()
+	}
+	if o.wecom != "" {
+		w := cred.WeCom
+		s, err := wecomtest.New(wecomtest.Options{
+			CorpID: w.CorpID, AgentID: w.AgentID, Secret: w.Secret, Token: w.Token, EncodingAESKey: w.EncodingAESKey,
+			CallbackURL: base + webhookPath("wecom", w.Endpoint), MemberLimit: o.limits, Log: log,
+		})
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		defer closing(&result, s)
+		if err := s.Listen(o.wecom); err != nil {
+			return &exitError{exitUsage, err}
+		}
+		cred.WeCom.APIBase = s.URL()
+	}
+	if err := c.print(cred, func(w io.Writer) { writeSandbox(w, o, &cred) }); err != nil {
+		return failed(err)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// closing closes what a function opened and adds the error to its result.
+func closing(result *error, c io.Closer) { *result = errors.Join(*result, c.Close()) }
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// writeSandbox prints the addresses and, unless the credentials came from a
+// configuration, one that fits. The credentials are made up, so that printing
+// them gives nothing away.
+func writeSandbox(w io.Writer, o sandboxOptions, s *sandboxCredentials) {
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
+	fields(w, "fake WhatsApp", s.WhatsApp.APIBase, "fake WeCom", s.WeCom.APIBase, "callbacks to", o.callback)
+	if o.config != nil {
+		line("\nThe credentials are those of the configuration. Its accounts need the addresses")
+		line("above as api_base. Stop with Ctrl-C.")
+		return
+	}
+	line("\nA configuration that fits (save it as causeway.yaml, then: causeway serve):\n")
+	_, _ = io.WriteString(w, s.yaml())
+	line(`
+applications:
+  - {name: trial, builtin: echo}
+
+Next, with that configuration:
+  causeway sandbox -c causeway.yaml      # the same credentials when you start this again
+  causeway simulate whatsapp --text hello
+  causeway sandbox calls
+Stop with Ctrl-C.`)
+}
+
+// yaml is the part of a configuration that names endpoints and accounts. Every
+// value is plain letters, digits or a URL, quoted all the same.
+func (s *sandboxCredentials) yaml() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format+"\n", args...) }
+	wa, wc := s.WhatsApp, s.WeCom
+	line("endpoints:")
+	if wa.APIBase != "" {
+		line("  - {name: %s, platform: whatsapp, app_secret: %q, verify_token: %q}", wa.Endpoint, wa.AppSecret, wa.VerifyToken)
+	}
+	if wc.APIBase != "" {
+		line("  - {name: %s, platform: wecom, kind: app, receive_ids: [%q], token: %q,", wc.Endpoint, wc.CorpID, wc.Token)
+		line("     encoding_aes_key: %q}", wc.EncodingAESKey)
+	}
+	line("accounts:")
+	if wa.APIBase != "" {
+		line("  - {name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q,", wa.Account, wa.PhoneNumberID, wa.WABAID)
+		line("     access_token: %q, api_base: %q}", wa.AccessToken, wa.APIBase)
+	}
+	if wc.APIBase != "" {
+		line("  - {name: %s, platform: wecom, kind: app, corp_id: %q, agent_id: %d, secret: %q,", wc.Account, wc.CorpID, wc.AgentID, wc.Secret)
+		line("     api_base: %q}", wc.APIBase)
+	}
+	return b.String()
+}
