@@ -67,7 +67,7 @@ func (s *Streams) takeLife(ctx context.Context, pos *gateway.ReplyPosition, fn T
 	in := make(chan *nats.Msg, answerRoom)
 	p, err := NewPuller(s.nc, PullOptions{
 		Stream: ReplyStream, Consumer: name, Room: answerRoom, MaxBytes: answerBytes,
-		Into: func(m *nats.Msg) {
+		Into: func(_ *Puller, m *nats.Msg) {
 			select {
 			case in <- m:
 			default: // more than asked for; the gap is seen below

@@ -50,7 +50,7 @@ func (s *Streams) takeExhausted(ctx context.Context, fn func(gateway.Exhausted) 
 	in := make(chan *nats.Msg, 1)
 	p, err := NewPuller(s.nc, PullOptions{
 		Stream: AdvisoryStream, Consumer: advisoryConsumer, Room: 1,
-		Into: func(m *nats.Msg) {
+		Into: func(_ *Puller, m *nats.Msg) {
 			select {
 			case in <- m:
 			default: // comes again after its AckWait

@@ -27,7 +27,7 @@ type PullOptions struct {
 	Expires time.Duration
 	// Into gets every message, in order, in the connection's goroutine: it
 	// must not block. Each message holds one place until Release.
-	Into func(*nats.Msg)
+	Into func(*Puller, *nats.Msg)
 }
 
 // Puller keeps requests for messages open at a pull consumer. It ends by itself
@@ -207,7 +207,7 @@ func (p *Puller) take(m *nats.Msg) {
 		p.asked = max(p.asked-1, 0)
 		p.held++
 		p.mu.Unlock()
-		p.opts.Into(m)
+		p.opts.Into(p, m)
 		return
 	}
 	p.mu.Unlock()

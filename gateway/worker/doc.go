@@ -1,0 +1,36 @@
+// Package worker is the Go SDK for chatbots: it takes one event of a
+// conversation at a time and answers it.
+//
+//	w, err := worker.New(worker.Options{
+//		URL: "nats://127.0.0.1:4222", User: "support", Password: os.Getenv("NATS_PASSWORD"),
+//		App: "support",
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	return w.Run(ctx, func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+//		return worker.Text("You wrote: " + ev.Text), nil
+//	})
+//
+// Replies nil and error nil is an answer too: handled, nothing to say. An error
+// is a failed try: the event comes again after the application's delay and
+// before any later event of its conversation. Retry, Dead and Handback are errors
+// that say more. A panic is a failed try.
+//
+// Promise: events of one conversation come one at a time and in order, over all
+// workers of the application; every event gets exactly one answer, which is
+// stored by the broker before the event is acknowledged; nothing is fetched that
+// cannot start at once; while a handler works the broker is told so; what a
+// frozen process held is dropped instead of started late. A handler may run
+// twice for one event after a crash or a freeze; the first answer counts, and
+// Delivery.ID is the key by which a handler can make its own effects happen once.
+//
+// Owner: New gives a Worker, Run does everything until its context ends: it then
+// takes no more events, hands back what was not started, and waits Grace for
+// handlers. Any number of workers, processes and machines share an application.
+//
+// Failure: a lost broker, a missing application or a wiped stream is waited for
+// and logged once; only wrong credentials and wrong options end Run with an
+// error. Errors of handlers are sent to the gateway for the operator, cut to 500
+// characters, and not logged.
+package worker

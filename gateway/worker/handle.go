@@ -1,0 +1,139 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/stream"
+)
+
+const (
+	answerWait  = 5 * time.Second  // for one acknowledgement of an answer
+	answerTotal = 30 * time.Second // for all of them, or AckWait when that is longer
+)
+
+// handle takes one delivery from start to acknowledgement.
+func (r *run) handle(d delivery) {
+	defer d.p.Release(1)
+	if !r.guard.fresh(d.epoch) {
+		r.log.Debug("worker.dropped_late")
+		return
+	}
+	handlerMax := time.Duration(r.handlerMax.Load())
+	c := r.claims.begin(d.m, d.at, handlerMax)
+	defer r.claims.end(c)
+	info := readDelivery(d.m)
+	to, ok := stream.ReplySubjectFor(d.m.Subject)
+	if !ok || info.ID == "" {
+		r.log.Error("worker.not_an_offer") // left to the gate's net
+		return
+	}
+	var a gateway.Answer
+	select {
+	case <-r.stopping:
+		a = gateway.Answer{Event: info.ID, Verdict: gateway.VerdictHandback, Error: errStopping.Error()}
+	default:
+		a = r.turn(d.m, info, handlerMax)
+	}
+	a.Build, a.Delivered = r.opts.Build, info.Delivered
+	r.opts.Boundary("worker.handled")
+	if !r.publish(c, to, &a) {
+		return
+	}
+	r.opts.Boundary("worker.answered")
+	if !r.claims.sure(c, r.getAckWait()) {
+		// It may be with another worker: an acknowledgement would take it
+		// away from there and let the next event pass. The answer counts.
+		r.log.Warn("worker.too_late_to_ack", zap.String("event", info.ID))
+		return
+	}
+	if err := r.nc.Publish(d.m.Reply, []byte("+ACK")); err != nil {
+		r.log.Warn("worker.not_acked", zap.String("event", info.ID), zap.Error(err))
+	}
+}
+
+// turn decodes the event and calls the handler.
+func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway.Answer {
+	var ev gateway.Event
+	if err := json.Unmarshal(m.Data, &ev); err != nil {
+		return gateway.Answer{Event: info.ID, Verdict: gateway.VerdictDead, Error: "the body is not the JSON of an event"}
+	}
+	ev.Delivery = info.ID
+	ctx := context.WithValue(r.hard, deliveryKey{}, info)
+	if handlerMax > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, handlerMax, ErrHandlerMax)
+		defer cancel()
+	}
+	r.running.Add(1)
+	defer r.running.Add(-1)
+	a, stack := answer(ctx, r.handler, &ev)
+	if stack != nil {
+		logPanic(r.log, info.ID, stack)
+	}
+	r.log.Debug("event.handled", zap.String("event", info.ID), zap.String("verdict", string(a.Verdict)))
+	return a
+}
+
+// publish stores the answer, again and again while this worker surely has the
+// event: the first answer counts, so a second copy does no harm.
+func (r *run) publish(c *claim, to string, a *gateway.Answer) bool {
+	body, err := encode(a)
+	if err != nil {
+		r.log.Error("worker.answer_not_encodable", zap.String("event", a.Event))
+		return false
+	}
+	deadline := r.opts.Now().Add(max(answerTotal, r.getAckWait()))
+	for wait := firstWait; ; wait = min(2*wait, mostWait) {
+		ack := r.pub.Publish(context.WithoutCancel(r.hard), answerWait, &nats.Msg{Subject: to, Data: body})[0]
+		if ack.Err == nil {
+			return true
+		}
+		if errors.Is(ack.Err, nats.ErrMaxPayload) && len(a.Replies) > 0 {
+			small := *a
+			small.Verdict, small.Replies, small.Error = gateway.VerdictRetry, nil, "the answer is larger than the broker takes"
+			return r.publish(c, to, &small)
+		}
+		if !r.claims.sure(c, r.getAckWait()) || r.opts.Now().After(deadline) || !sleep(r.hard, wait) {
+			r.log.Warn("worker.answer_lost", zap.String("event", a.Event), zap.Error(ack.Err))
+			return false
+		}
+	}
+}
+
+// encode renders an answer; replies is never null.
+func encode(a *gateway.Answer) ([]byte, error) {
+	if a.Replies == nil {
+		a.Replies = []gateway.Reply{}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(a); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+// readDelivery takes what headers and the acknowledgement subject say.
+func readDelivery(m *nats.Msg) Delivery {
+	d := Delivery{ID: m.Header.Get(stream.HeaderID), Try: 1, Delivered: 1}
+	if n, err := strconv.Atoi(m.Header.Get(stream.HeaderTry)); err == nil && n > 0 {
+		d.Try = n
+	}
+	if n, err := strconv.Atoi(m.Header.Get(stream.HeaderRound)); err == nil && n > 0 {
+		d.Round = n
+	}
+	if meta, err := m.Metadata(); err == nil {
+		d.Delivered = int(min(meta.NumDelivered, 1<<20))
+	}
+	return d
+}

@@ -1,0 +1,158 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+	"unicode/utf8"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Handler answers one event. ctx ends when the application's handler_max has
+// passed or the worker stops; Info tells more about the delivery. It is called
+// by Concurrency goroutines at a time, never twice at once for one conversation.
+type Handler func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error)
+
+// Text makes one reply per text; they are sent one after another.
+func Text(texts ...string) []gateway.Reply {
+	out := make([]gateway.Reply, len(texts))
+	for i, t := range texts {
+		out[i] = gateway.Reply{Type: "text", Text: t}
+	}
+	return out
+}
+
+// ending is an error that says how the delivery ends.
+type ending struct {
+	verdict gateway.Verdict
+	after   time.Duration
+	err     error
+}
+
+func (e *ending) Error() string {
+	if e.err == nil {
+		return string(e.verdict)
+	}
+	return e.err.Error()
+}
+
+func (e *ending) Unwrap() error { return e.err }
+
+// Retry asks for the next try not before after; 0 leaves it to the
+// application's delays. It spends a try.
+func Retry(err error, after time.Duration) error {
+	return &ending{verdict: gateway.VerdictRetry, after: after, err: err}
+}
+
+// Dead gives the event up: it becomes a dead letter at once.
+func Dead(err error) error { return &ending{verdict: gateway.VerdictDead, err: err} }
+
+// Handback gives the event to another worker, or to this one later, without
+// spending a try.
+func Handback(after time.Duration) error {
+	return &ending{verdict: gateway.VerdictHandback, after: after}
+}
+
+// ErrHandlerMax is the cause of a handler's ended context when it worked longer
+// than the application allows.
+var ErrHandlerMax = errors.New("handler worked longer than handler_max") //nolint:gochecknoglobals // a sentinel error is a constant
+
+// errStopping is the cause when the worker stops and the grace is over.
+var errStopping = errors.New("worker is stopping") //nolint:gochecknoglobals // a sentinel error is a constant
+
+// Answer calls the handler as Run does and makes the answer of what it returns:
+// an error or a panic is a retry, replies that the gateway would refuse are a
+// retry that says why. Used by Run and by tests of bots.
+func Answer(ctx context.Context, h Handler, ev *gateway.Event) gateway.Answer {
+	a, _ := answer(ctx, h, ev)
+	return a
+}
+
+// answer also returns the stack when the handler panicked.
+func answer(ctx context.Context, h Handler, ev *gateway.Event) (a gateway.Answer, stack []byte) {
+	a = gateway.Answer{Event: ev.Delivery, Verdict: gateway.VerdictDone, Replies: []gateway.Reply{}}
+	replies, err, stack := call(ctx, h, ev)
+	var end *ending
+	switch {
+	case err == nil:
+		if err := checkReplies(replies); err != nil {
+			a.Verdict, a.Error = gateway.VerdictRetry, err.Error()
+		} else if len(replies) > 0 {
+			a.Replies = replies
+		}
+	case errors.As(err, &end):
+		a.Verdict, a.AfterMS = end.verdict, clampMS(end.after)
+		if end.err != nil {
+			a.Error = end.err.Error()
+		}
+	case errors.Is(context.Cause(ctx), errStopping):
+		a.Verdict, a.Error = gateway.VerdictHandback, errStopping.Error()
+	case errors.Is(context.Cause(ctx), ErrHandlerMax):
+		a.Verdict, a.Error = gateway.VerdictRetry, ErrHandlerMax.Error()
+	default:
+		a.Verdict, a.Error = gateway.VerdictRetry, err.Error()
+	}
+	return a, stack
+}
+
+func call(ctx context.Context, h Handler, ev *gateway.Event) (replies []gateway.Reply, err error, stack []byte) { //nolint:revive // stack is no result but evidence
+	defer func() {
+		if v := recover(); v != nil {
+			replies, err, stack = nil, fmt.Errorf("panic: %v", v), debug.Stack()
+		}
+	}()
+	replies, err = h(ctx, ev)
+	return replies, err, nil
+}
+
+// checkReplies refuses what gateway.ParseAnswer would refuse, so that a wrong
+// reply is a failed try with a reason and not a silent one.
+func checkReplies(replies []gateway.Reply) error {
+	if len(replies) > gateway.MaxReplies {
+		return fmt.Errorf("%d replies, at most %d are possible", len(replies), gateway.MaxReplies)
+	}
+	for i := range replies {
+		r := &replies[i]
+		if r.Type != "" && r.Type != "text" {
+			return fmt.Errorf("replies[%d].type must be text", i)
+		}
+		if r.Text == "" || len(r.Text) > gateway.MaxReplyBytes || !utf8.ValidString(r.Text) {
+			return fmt.Errorf("replies[%d].text must be 1 to %d bytes of UTF-8", i, gateway.MaxReplyBytes)
+		}
+	}
+	return nil
+}
+
+func clampMS(d time.Duration) int64 {
+	return min(max(d, 0), 24*time.Hour).Milliseconds()
+}
+
+// Delivery says which delivery of an event this is.
+type Delivery struct {
+	// ID names what the answer answers: the same in every delivery of the
+	// event, another one in a replay or after a requeue.
+	ID string
+	// Try counts from 1 and grows with failed tries; Round with every offer;
+	// Delivered is how often the broker handed this offer out.
+	Try, Round, Delivered int
+}
+
+type deliveryKey struct{}
+
+// Info returns what is known of the delivery a handler works on; the zero value
+// outside of Run.
+func Info(ctx context.Context) Delivery {
+	d, _ := ctx.Value(deliveryKey{}).(Delivery)
+	return d
+}
+
+// logPanic tells where a handler panicked, without the value, which may hold
+// what a customer wrote.
+func logPanic(log *zap.Logger, delivery string, stack []byte) {
+	log.Error("worker.panicked", zap.String("event", delivery), zap.ByteString("stack", stack))
+}
