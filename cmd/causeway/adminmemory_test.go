@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/store"
+)
+
+// memoryAPI is an admin.API over a few values in memory.
+type memoryAPI struct {
+	mu        sync.Mutex
+	payloads  []gateway.Payload // newest first
+	status    map[int64]store.PayloadStatus
+	rejects   []gateway.Reject // newest first
+	dead      []gateway.DeadLetter
+	apps      []admin.ApplicationState
+	conv      *gateway.Conversation
+	messages  []gateway.Message
+	runs      map[string]admin.ReplayRequest
+	report    admin.Report
+	kept      gateway.Sums
+	recounted gateway.Sums
+	// What was asked for last.
+	query    store.PayloadQuery
+	deadQ    store.DeadQuery
+	identity gateway.Identity
+	deeds    []string
+	// err is what every method returns when it is set.
+	err error
+}
+
+func (m *memoryAPI) enter() error {
+	m.mu.Lock()
+	return m.err
+}
+
+func (m *memoryAPI) did(format string, args ...any) {
+	m.deeds = append(m.deeds, fmt.Sprintf(format, args...))
+}
+
+func (m *memoryAPI) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.query = q
+	var out []gateway.Payload
+	for _, p := range m.payloads {
+		if q.Endpoint != "" && p.Endpoint != q.Endpoint {
+			continue
+		}
+		p.Body = nil
+		if len(out) < q.Limit {
+			out = append(out, p)
+		}
+	}
+	return out, err
+}
+
+func (m *memoryAPI) Payload(_ context.Context, ref admin.PayloadRef) (*gateway.Payload, store.PayloadStatus, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	for i := range m.payloads {
+		if p := m.payloads[i]; p.ID == ref.ID || p.Pos == ref.Pos {
+			return &p, m.status[p.Pos], err
+		}
+	}
+	return nil, store.PayloadStatus{}, gateway.ErrNotFound
+}
+
+func (m *memoryAPI) Rejects(_ context.Context, _ int64, limit int) ([]gateway.Reject, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return m.rejects[:min(limit, len(m.rejects))], err
+}
+
+func (m *memoryAPI) Reject(_ context.Context, id int64) (*gateway.Reject, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	for i := range m.rejects {
+		if m.rejects[i].ID == id {
+			r := m.rejects[i]
+			return &r, err
+		}
+	}
+	return nil, gateway.ErrNotFound
+}
+
+// Readmit: a reject with the reason "wrong signature" still does not verify.
+func (m *memoryAPI) Readmit(_ context.Context, id int64, by string) (string, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	for _, r := range m.rejects {
+		if r.ID != id {
+			continue
+		}
+		if r.Reason == "wrong signature" {
+			return "", gateway.ErrUnverified
+		}
+		m.did("readmit %d by %s", id, by)
+		return samplePayloadID, err
+	}
+	return "", gateway.ErrNotFound
+}
+
+func (m *memoryAPI) ReadmitAll(_ context.Context, endpoint, by string) (admin.Readmitted, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.did("readmit all of %q by %s", endpoint, by)
+	return admin.Readmitted{Readmitted: 3, Refused: 1}, err
+}
+
+func (m *memoryAPI) Dead(_ context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.deadQ = q
+	return m.dead, err
+}
+
+func (m *memoryAPI) find(id string) (*gateway.DeadLetter, error) {
+	for i := range m.dead {
+		if m.dead[i].ID == id {
+			return &m.dead[i], m.err
+		}
+	}
+	return nil, gateway.ErrNotFound
+}
+
+func (m *memoryAPI) DeadLetter(_ context.Context, id string) (*gateway.DeadLetter, error) {
+	_ = m.enter()
+	defer m.mu.Unlock()
+	return m.find(id)
+}
+
+func (m *memoryAPI) move(id, by, state string) error {
+	_ = m.enter()
+	defer m.mu.Unlock()
+	d, err := m.find(id)
+	if err != nil {
+		return err
+	}
+	if d.State != "open" {
+		return gateway.ErrConflict
+	}
+	d.State = state
+	m.did("%s %s by %s", state, id, by)
+	return nil
+}
+
+func (m *memoryAPI) Requeue(_ context.Context, id, by string) error {
+	return m.move(id, by, "requeued")
+}
+
+func (m *memoryAPI) Drop(_ context.Context, id, by string) error { return m.move(id, by, "dropped") }
+
+func (m *memoryAPI) RequeueAll(_ context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.deadQ = q
+	m.did("requeue all by %s", by)
+	return admin.RequeuedAll{Requeued: 2, Skipped: 1}, err
+}
+
+func (m *memoryAPI) StartReplay(_ context.Context, r admin.ReplayRequest, by string) (admin.ReplayStarted, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if r.Run == "" {
+		r.Run = "run_01K2F0000000000000000000AA"
+	}
+	_, known := m.runs[r.Run]
+	m.runs[r.Run] = r
+	m.did("replay %s by %s", r.Run, by)
+	return admin.ReplayStarted{Run: r.Run, Started: !known, Payloads: 12}, err
+}
+
+func (m *memoryAPI) ReleaseReplay(_ context.Context, run, by string) (int, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if _, ok := m.runs[run]; !ok {
+		return 0, gateway.ErrNotFound
+	}
+	m.did("release %s by %s", run, by)
+	return 2, err
+}
+
+func (m *memoryAPI) Applications(context.Context) ([]admin.ApplicationState, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return m.apps, err
+}
+
+func (m *memoryAPI) PauseApplication(_ context.Context, name, by string) error {
+	return m.brake("pause", name, by)
+}
+
+func (m *memoryAPI) ResumeApplication(_ context.Context, name, by string) error {
+	return m.brake("resume", name, by)
+}
+
+func (m *memoryAPI) brake(verb, name, by string) error {
+	err := m.enter()
+	defer m.mu.Unlock()
+	for _, a := range m.apps {
+		if a.Name == name {
+			m.did("%s %s by %s", verb, name, by)
+			return err
+		}
+	}
+	return gateway.ErrNotFound
+}
+
+func (m *memoryAPI) Conversation(_ context.Context, conv string, _ int) (*gateway.Conversation, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if m.conv == nil || m.conv.Conv != conv {
+		return nil, gateway.ErrNotFound
+	}
+	return m.conv, err
+}
+
+func (m *memoryAPI) FindConversation(_ context.Context, _, _ string, id gateway.Identity) (string, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.identity = id
+	for _, known := range m.conv.Identities {
+		if known.Kind == id.Kind && known.Value == id.Value {
+			return m.conv.Conv, err
+		}
+	}
+	return "", gateway.ErrNotFound
+}
+
+func (m *memoryAPI) Messages(_ context.Context, state gateway.MessageState, _ int) ([]gateway.Message, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	var out []gateway.Message
+	for _, msg := range m.messages {
+		if msg.State == state {
+			out = append(out, msg)
+		}
+	}
+	return out, err
+}
+
+func (m *memoryAPI) Doctor(context.Context) (admin.Report, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return m.report, err
+}
+
+func (m *memoryAPI) KeptSums(context.Context) (gateway.Sums, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return m.kept, err
+}
+
+func (m *memoryAPI) RecountedSums(context.Context) (gateway.Sums, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return m.recounted, err
+}
+
+func (m *memoryAPI) Counters(context.Context) (map[string]int64, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return map[string]int64{"late": 3, "bad_answer": 0, "out_of_order": 1}, err
+}
+
+func (m *memoryAPI) RecordAudit(_ context.Context, e gateway.AuditEntry) error {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.did("audit %s %s by %s", e.What, e.Target, e.By)
+	return err
+}
+
+func (m *memoryAPI) Adopt(_ context.Context, by string) error {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.did("adopt by %s", by)
+	return err
+}
+
+func (m *memoryAPI) AuditLog(context.Context, int) ([]gateway.AuditEntry, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return nil, err
+}
+
+// Tokens of the gateway under test, one for each role.
+const (
+	viewerToken   = "viewer-token-0000000000"
+	operatorToken = "operator-token-00000000"
+	adminRights   = "admin-token-00000000000"
+)
+
+// gatewayUnderTest serves the real admin router over api.
+func gatewayUnderTest(t *testing.T, api admin.API) *httptest.Server {
+	t.Helper()
+	tokens := []admin.Token{
+		{Name: "look", Role: admin.RoleViewer, Hash: admin.HashToken(viewerToken)},
+		{Name: "ops", Role: admin.RoleOperator, Hash: admin.HashToken(operatorToken)},
+		{Name: "root", Role: admin.RoleAdmin, Hash: admin.HashToken(adminRights)},
+	}
+	s := httptest.NewServer(admin.NewRouter(admin.Options{
+		Tokens:   func() []admin.Token { return tokens },
+		Gatherer: prometheus.NewRegistry(),
+		Ready:    func(context.Context) admin.Readiness { return admin.Readiness{OK: true} },
+		API:      api,
+		Log:      zaptest.NewLogger(t),
+		Now:      func() time.Time { return sampleTime },
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ran is what a command line did.
+type ran struct {
+	code     int
+	out, err string
+}
+
+// runCommand runs one command line. The operator commands are put below the root
+// where it does not have them.
+func runCommand(t *testing.T, args ...string) ran {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := &cli{stdio: stdio{in: strings.NewReader(""), out: &out, err: &errs}}
+	root := c.root()
+	for _, cmd := range []*cobra.Command{
+		c.appsCommand(), c.pauseCommand(), c.resumeCommand(), c.archiveCommand(), c.rejectsCommand(), c.replayCommand(),
+		c.deadCommand(), c.messagesCommand(), c.convCommand(), c.sumsCommand(), c.doctorCommand(), c.adoptCommand(),
+	} {
+		if !slices.ContainsFunc(root.Commands(), func(have *cobra.Command) bool { return have.Name() == cmd.Name() }) {
+			root.AddCommand(cmd)
+		}
+	}
+	root.SetArgs(args)
+	root.SetOut(&out)
+	root.SetErr(&errs)
+	err := root.ExecuteContext(t.Context())
+	if err == nil {
+		return ran{exitOK, out.String(), errs.String()}
+	}
+	var e *exitError
+	if !errors.As(err, &e) {
+		return ran{exitUsage, out.String(), err.Error()}
+	}
+	return ran{e.code, out.String(), errs.String() + err.Error()}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/admin"
+)
+
+// The answers of the admin API as the tables read them; --json prints what came.
+type (
+	appList struct {
+		Apps []admin.ApplicationState `json:"apps"`
+	}
+	deadList struct {
+		Dead []gateway.DeadLetter `json:"dead"`
+	}
+	payloadList struct {
+		Payloads []payloadView `json:"payloads"`
+		Next     int64         `json:"next"`
+	}
+	rejectList struct {
+		Rejects []rejectView `json:"rejects"`
+		Next    int64        `json:"next"`
+	}
+	messageList struct {
+		Messages []messageView `json:"messages"`
+	}
+	readmitted struct {
+		Payload string `json:"payload"`
+	}
+	found struct {
+		Conv string `json:"conv"`
+	}
+	released struct {
+		Conversations int `json:"conversations"`
+	}
+)
+
+// payloadView is a payload without its body.
+type payloadView struct {
+	Pos         int64       `json:"pos"`
+	ID          string      `json:"id"`
+	Platform    string      `json:"platform"`
+	Endpoint    string      `json:"endpoint"`
+	ReceivedAt  time.Time   `json:"received_at"`
+	RequestLine string      `json:"request_line"`
+	Header      http.Header `json:"header"`
+	KeyFP       string      `json:"key_fp"`
+	Bytes       int64       `json:"bytes"`
+}
+
+// payloadDetail is a payload and what became of it.
+type payloadDetail struct {
+	payloadView
+	State    gateway.PayloadState `json:"state"`
+	Reason   string               `json:"reason"`
+	Detail   string               `json:"detail"`
+	OpenedBy string               `json:"opened_by"`
+	Items    []itemView           `json:"items"`
+}
+
+type itemView struct {
+	Index  int               `json:"index"`
+	State  gateway.ItemState `json:"state"`
+	Reason string            `json:"reason"`
+	Event  string            `json:"event"`
+	Conv   string            `json:"conv"`
+	Seq    int64             `json:"seq"`
+	Kind   gateway.Kind      `json:"kind"`
+}
+
+// rejectView is a callback that did not verify.
+type rejectView struct {
+	ID          int64       `json:"id"`
+	At          time.Time   `json:"at"`
+	Reason      string      `json:"reason"`
+	Platform    string      `json:"platform"`
+	Endpoint    string      `json:"endpoint"`
+	RequestLine string      `json:"request_line"`
+	Header      http.Header `json:"header"`
+	Bytes       int64       `json:"bytes"`
+}
+
+// messageView is an outgoing message without its text.
+type messageView struct {
+	ID       string    `json:"id"`
+	App      string    `json:"app"`
+	Account  string    `json:"account"`
+	Conv     string    `json:"conv"`
+	DueAt    time.Time `json:"due_at"`
+	Attempts int       `json:"attempts"`
+	Reason   string    `json:"reason"`
+}
+
+// query makes a query of name and value pairs and leaves out empty ones.
+func query(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+// number is "" for 0, which every query and table takes as not given.
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// dashZero is "-" for 0.
+func dashZero(n int64) string {
+	if n == 0 {
+		return "-"
+	}
+	return count(n)
+}
+
+// positive is "" for 0.
+func positive(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return count(n)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/causewayhq/causeway/handlers/admin"
+)
+
+// appsCommand lists the applications as they stand.
+func (c *cli) appsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "apps",
+		Short: "List the applications: what waits, who works, what is paused",
+		Long: `List the applications: what waits, who works, what is paused.
+
+PENDING are events that wait for their verdict, OFFERED those of them that are
+in the gate, UNACKED those a worker has in hand, WORKERS the pulls that wait.`,
+		Example: "  causeway apps\n  causeway apps --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return fetched(cmd, c, nil, printApps, "apps")
+		},
+	}
+}
+
+func printApps(w io.Writer, list appList) {
+	rows := make([][]string, 0, len(list.Apps))
+	for _, a := range list.Apps {
+		rows = append(rows, []string{
+			a.Name, appState(a), count(a.Pending), count(a.Offered), count(a.Unacked), strconv.Itoa(a.Workers),
+			orDash(instantOf(a.Oldest)), appFilter(a),
+		})
+	}
+	table(w, "no applications are configured",
+		[]string{"NAME", "STATE", "PENDING", "OFFERED", "UNACKED", "WORKERS", "OLDEST", "WANTS"}, rows)
+	for _, a := range list.Apps {
+		if a.Paused {
+			_, _ = fmt.Fprintf(w, "\n%s is paused since %s by %s; `causeway resume app %s` lets it go on.\n",
+				a.Name, instantOf(a.PausedAt), printable(orDash(a.PausedBy), 40), a.Name)
+		}
+	}
+}
+
+func appState(a admin.ApplicationState) string {
+	switch {
+	case a.Paused:
+		return "paused"
+	case a.Tripped:
+		return "tripped"
+	case a.Workers == 0 && a.Unacked == 0 && a.Builtin == "" && a.Pending > 0:
+		return "no worker"
+	}
+	return "running"
+}
+
+// appFilter says in a few words what an application wants.
+func appFilter(a admin.ApplicationState) string {
+	what := strings.Join(a.Kinds, ",")
+	if len(a.Accounts) > 0 {
+		what += " of " + strings.Join(a.Accounts, ",")
+	}
+	if !a.Replies {
+		what += " (observer)"
+	}
+	return printable(what, 40)
+}
+
+func count(n int64) string { return strconv.FormatInt(n, 10) }
+
+// pauseCommand stops something at once; it survives restarts.
+func (c *cli) pauseCommand() *cobra.Command {
+	pause := &cobra.Command{
+		Use:   "pause",
+		Short: "Stop handing events to an application; everything is still received",
+		Args:  subcommandNeeded,
+		RunE:  showUsage,
+	}
+	pause.AddCommand(c.brakeCommand("pause", "Stop handing events to an application, at once and across restarts",
+		"paused; events wait in their order. `causeway resume app %[1]s` lets it go on"))
+	return pause
+}
+
+// resumeCommand undoes pause.
+func (c *cli) resumeCommand() *cobra.Command {
+	resume := &cobra.Command{
+		Use:   "resume",
+		Short: "Hand events to a paused application again",
+		Args:  subcommandNeeded,
+		RunE:  showUsage,
+	}
+	resume.AddCommand(c.brakeCommand("resume", "Hand events to a paused application again, in their order",
+		"resumed"))
+	return resume
+}
+
+// brakeCommand is `pause app` or `resume app`.
+func (c *cli) brakeCommand(verb, short, done string) *cobra.Command {
+	return &cobra.Command{
+		Use:     "app NAME",
+		Short:   short,
+		Example: "  causeway " + verb + " app support",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return posted(cmd, c, nil, nil, func(w io.Writer, _ struct{}) {
+				name := printable(args[0], 60)
+				said := done
+				if strings.Contains(done, "%[1]s") {
+					said = fmt.Sprintf(done, name)
+				}
+				_, _ = fmt.Fprintf(w, "%s: %s\n", name, said)
+			}, "apps", args[0], verb)
+		},
+	}
+}
+
+// subcommandNeeded refuses a word that names no command below cmd.
+func subcommandNeeded(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError("%q is not a command of `%s`; see `%s --help`", printable(args[0], 60), cmd.CommandPath(), cmd.CommandPath())
+	}
+	return nil
+}
+
+// showUsage is what a command does that only holds others.
+func showUsage(cmd *cobra.Command, _ []string) error {
+	_ = cmd.Help()
+	return usageError("`%s` needs one of the commands above", cmd.CommandPath())
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// convCommand finds and shows conversations.
+func (c *cli) convCommand() *cobra.Command {
+	conv := &cobra.Command{
+		Use:   "conv",
+		Short: "Find a conversation by an identity, or show one",
+		Args:  subcommandNeeded,
+		RunE:  showUsage,
+	}
+	conv.AddCommand(c.convIDCommand(), c.convShowCommand())
+	return conv
+}
+
+func (c *cli) convIDCommand() *cobra.Command {
+	var platform, account, kind string
+	cmd := &cobra.Command{
+		Use:   "id --platform P --account A IDENTITY",
+		Short: "Print the id of the conversation with a customer",
+		Long: `Print the id of the conversation with a customer or group.
+
+Logs, subjects and lists carry this id and never the identity. The kind is guessed
+from the platform when it is not given: a phone number for WhatsApp, a user id for
+WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter.`,
+		Example: "  causeway conv id --platform whatsapp --account shop-a \"+49 151 0000000\"\n" +
+			"  causeway conv show $(causeway conv id --platform wecom --account corp-a ZhangSan)",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, identity, err := asIdentity(platform, kind, args[0])
+			if err != nil {
+				return err
+			}
+			return fetched(cmd, c, query("platform", platform, "account", account, "kind", k, "identity", identity),
+				func(w io.Writer, f found) { _, _ = fmt.Fprintln(w, f.Conv) }, "conversations:find")
+		},
+	}
+	cmd.Flags().StringVar(&platform, "platform", "", "whatsapp or wecom")
+	cmd.Flags().StringVar(&account, "account", "", "configured name of our side")
+	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid or group (default by platform)")
+	_ = cmd.MarkFlagRequired("platform")
+	_ = cmd.MarkFlagRequired("account")
+	return cmd
+}
+
+// asIdentity brings what a person typed into the form the ledger compares.
+func asIdentity(platform, kind, typed string) (gotKind, identity string, err error) {
+	identity = strings.TrimSpace(typed)
+	if kind == "" {
+		switch platform {
+		case "whatsapp":
+			kind = "phone"
+		case "wecom":
+			kind = "userid"
+		default:
+			return "", "", usageError("--kind is needed for platform %q: phone, bsuid, userid or group", printable(platform, 40))
+		}
+	}
+	switch kind {
+	case "phone":
+		identity = strings.TrimPrefix(strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" -().\u00a0", r) {
+				return -1
+			}
+			return r
+		}, identity), "+")
+		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
+			return "", "", usageError("that is not a phone number; write digits with the country code, or give --kind")
+		}
+	case "bsuid", "userid", "group":
+		if identity == "" {
+			return "", "", usageError("the identity is empty")
+		}
+	default:
+		return "", "", usageError("--kind must be phone, bsuid, userid or group, not %q", printable(kind, 40))
+	}
+	return kind, identity, nil
+}
+
+func (c *cli) convShowCommand() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "show CONV",
+		Short: "Show a conversation: identities, events, what was sent; no text",
+		Long: `Show a conversation: who it is, its last events with their state per application,
+and the messages sent with what the platform said about them. No text is shown; the
+raw callbacks are in the archive.`,
+		Example: "  causeway conv show abcdefghijklmnopqrstuvwxyz --limit 20",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return fetched(cmd, c, query("limit", number(limit)), printConversation, "conversations", args[0])
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 20, "at most this many events and messages")
+	return cmd
+}
+
+func printConversation(w io.Writer, v gateway.Conversation) {
+	who := make([]string, 0, len(v.Identities))
+	for _, i := range v.Identities {
+		who = append(who, i.Kind+" "+printable(i.Spelling(), 80))
+	}
+	fields(w, "conversation", v.Conv, "platform", v.Platform, "account", v.Account, "chat", string(v.Chat),
+		"known as", strings.Join(who, ", "), "last seq", count(v.LastSeq), "last human", orDash(instantOf(v.LastHumanAt)))
+
+	_, _ = fmt.Fprintln(w)
+	rows := make([][]string, 0, len(v.Events))
+	for _, e := range v.Events {
+		rows = append(rows, []string{
+			dashZero(e.Seq), instant(e.ReceivedAt), string(e.Kind), printable(e.Type, 16), string(e.Origin), e.Event, eventStates(e),
+		})
+	}
+	table(w, "no events", []string{"SEQ", "RECEIVED", "KIND", "TYPE", "ORIGIN", "EVENT", "STATE"}, rows)
+
+	_, _ = fmt.Fprintln(w)
+	rows = rows[:0]
+	for _, m := range v.Messages {
+		rows = append(rows, []string{
+			m.Message, instant(m.DueAt), number(m.Part), string(m.State), number(m.Attempts), delivery(m.Delivery, m.Failed),
+			orDash(printable(m.Reason, 24)),
+		})
+	}
+	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "STATE", "ATTEMPTS", "DELIVERY", "REASON"}, rows)
+}
+
+// eventStates is "app=state" for each application, or what an echo was judged.
+func eventStates(e gateway.ConversationEvent) string {
+	parts := make([]string, 0, len(e.States))
+	for _, app := range slices.Sorted(maps.Keys(e.States)) {
+		parts = append(parts, app+"="+string(e.States[app]))
+	}
+	if e.Echo != "" {
+		parts = append(parts, string(e.Echo))
+	}
+	return orDash(strings.Join(parts, " "))
+}
+
+// delivery says how far a message came, and a failure beside it.
+func delivery(d gateway.StatusState, f *gateway.Problem) string {
+	s := string(d)
+	if f != nil {
+		s = strings.TrimSpace(s + " failed")
+		if f.Code != 0 {
+			s += fmt.Sprintf("(%d)", f.Code)
+		}
+	}
+	return orDash(s)
+}
