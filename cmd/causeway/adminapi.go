@@ -249,6 +249,14 @@ func (x adminAPI) Counters(ctx context.Context) (map[string]int64, error) {
 	return x.a.ledger.Counters(ctx)
 }
 
+// Adopt takes over the streams of another store.
+func (x adminAPI) Adopt(ctx context.Context, by string) error {
+	if err := x.a.broker.Adopt(ctx); err != nil {
+		return err
+	}
+	return x.RecordAudit(ctx, gateway.AuditEntry{At: x.a.o.Now(), By: by, What: "adopt", Target: "streams"})
+}
+
 // RecordAudit records a deed.
 func (x adminAPI) RecordAudit(ctx context.Context, e gateway.AuditEntry) error {
 	return x.a.ledger.Audit(ctx, e)

@@ -8,6 +8,7 @@ func boundaries() []string {
 		"relay.decoded", "relay.committed",
 		"publish.acked",
 		"gate.offering", "gate.offered",
+		"worker.handled", "worker.answered",
 		"intake.taken", "intake.committed",
 		"outbox.attempt_stored", "outbox.called", "outbox.outcome_stored",
 	}

@@ -153,10 +153,11 @@ func (b *broker) stages(ctx context.Context) error {
 		return err
 	}
 	run("advisories", func(ctx context.Context) error {
-		return b.streams.Exhausted(ctx, func(e gateway.Exhausted) {
+		return b.streams.Exhausted(ctx, func(e gateway.Exhausted) error {
 			if g := b.gates[e.App]; g != nil {
 				g.Exhausted(e)
 			}
+			return nil // when we die before it is buried, the watchdog finds it
 		})
 	})
 	for name, gt := range b.gates {

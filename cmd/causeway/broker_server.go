@@ -109,11 +109,11 @@ func (b *broker) stop() {
 // runEcho is the built-in bot: it repeats what it is told. It is an ordinary
 // worker, so that trying the gateway tries all of it.
 func (b *broker) runEcho(ctx context.Context, app gateway.Application) error {
-	w, err := worker.New(worker.Options{Conn: b.connection(), App: app.Name, Log: b.a.o.Log, Build: "builtin"})
+	w, err := worker.New(worker.Options{Conn: b.connection(), App: app.Name, Log: b.a.o.Log, Build: "builtin", Boundary: b.a.o.Boundary})
 	if err != nil {
 		return err
 	}
-	return w.Run(ctx, func(_ context.Context, ev *gateway.Event) (worker.Answer, error) {
+	return w.Run(ctx, func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
 		text := ev.Text
 		if text == "" {
 			text = "[" + ev.Type + "]"

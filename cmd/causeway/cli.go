@@ -47,24 +47,27 @@ type cli struct {
 	adminURL   string
 	token      string
 	asJSON     bool
-	// boundary is a test's hook (boundaries); nil in production.
-	boundary func(step string)
+	// tune lets a test change how serve runs; nil in production.
+	tune func(*appOptions)
 }
 
 // run executes one command line and returns the exit code. It prints an error
 // once, as a sentence.
 func run(ctx context.Context, io stdio, args []string) int {
-	c := &cli{stdio: io}
+	return (&cli{stdio: io}).run(ctx, args)
+}
+
+func (c *cli) run(ctx context.Context, args []string) int {
 	root := c.root()
 	root.SetArgs(args)
-	root.SetIn(io.in)
-	root.SetOut(io.out)
-	root.SetErr(io.err)
+	root.SetIn(c.in)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
 	}
-	_, _ = fmt.Fprintln(io.err, "causeway: "+err.Error())
+	_, _ = fmt.Fprintln(c.err, "causeway: "+err.Error())
 	var e *exitError
 	if errors.As(err, &e) {
 		return e.code

@@ -34,7 +34,11 @@ func (c *cli) serveCommand() *cobra.Command {
 			}
 			log := newLogger(cfg.Log, zapcore.AddSync(c.err))
 			defer func() { _ = log.Sync() }() // a terminal cannot be synced
-			return c.serve(cmd.Context(), appOptions{Config: cfg, Log: log, LockWait: patience, Boundary: c.boundary})
+			o := appOptions{Config: cfg, Log: log, LockWait: patience}
+			if c.tune != nil {
+				c.tune(&o)
+			}
+			return c.serve(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().DurationVar(&patience, "lock-wait", lockWait, "how long to wait for another process that holds the store")
@@ -93,7 +97,7 @@ func (a *app) openStore(ctx context.Context) error {
 	limits := a.o.Config.Limits.RejectStore
 	s, err := sqlite.Open(ctx, dir, sqlite.Options{
 		Now: a.o.Now, Log: a.o.Log, LockWait: a.o.LockWait,
-		RejectCount: limits.Count, RejectBytes: int64(limits.Size), RejectAge: limits.Age,
+		RejectMax: int64(limits.Count), RejectBytes: int64(limits.Size), RejectAge: limits.Age,
 	})
 	if err != nil {
 		return err

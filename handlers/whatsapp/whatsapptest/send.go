@@ -19,11 +19,18 @@ import (
 func (s *Sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{version}/{id}/messages", s.messages)
-	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, 2500, http.StatusBadRequest, "Unknown path components")
 	})
-	return mux
+	control := s.control()
+	// Told apart before the mux, whose patterns for both would conflict.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, sandbox.ControlPrefix) {
+			control.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // sendBody is what Meta reads of a send call.

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// childEnv makes the test binary behave as causeway itself, so that tests can
+// start and kill real processes. killEnv is "boundary:n": the process ends
+// itself with SIGKILL the n-th time it comes to that boundary.
+const (
+	childEnv = "CAUSEWAY_TEST_CHILD"
+	killEnv  = "CAUSEWAY_TEST_KILL"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	c := &cli{stdio: stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, tune: func(o *appOptions) {
+		o.CallTimeout = 2 * time.Second
+		o.UnknownWait = func(string) time.Duration { return 3 * time.Second }
+		o.Boundary = suicide(os.Getenv(killEnv))
+	}}
+	os.Exit(c.run(ctx, os.Args[1:])) //nolint:gocritic // the process ends here, nothing is left to stop
+}
+
+// suicide returns the hook that kills this process at a boundary.
+func suicide(spec string) func(string) {
+	name, count, ok := strings.Cut(spec, ":")
+	if !ok {
+		return nil
+	}
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil {
+		panic(err)
+	}
+	var seen atomic.Int64
+	return func(step string) {
+		if step == name && seen.Add(1) == n {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // SIGKILL is on its way; go no step further
+		}
+	}
+}
