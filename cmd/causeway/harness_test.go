@@ -78,7 +78,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	w.api, w.nats = "http://"+admin, nats
 	w.wa.SetCallbackURL(w.url)
 	if o.apps == "" {
-		o.apps = "  - {name: echo, builtin: echo}\n"
+		o.apps = "  - {name: echo, builtin: echo, ack_wait: 2s}\n"
 	}
 	if o.secret == "" {
 		o.secret = testSecret
