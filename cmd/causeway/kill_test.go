@@ -8,7 +8,9 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,9 +33,12 @@ type load struct {
 	w     *world
 	convs int
 	each  int
+	pad   int           // bytes added to each text
+	pause time.Duration // between two messages of a customer
 
-	mu    sync.Mutex
-	acked map[[32]byte]string // body hash -> customer and number
+	mu      sync.Mutex
+	acked   map[[32]byte]string // body hash -> customer and number
+	refused atomic.Int64        // tries that were not answered 200
 }
 
 func (l *load) run(ctx context.Context) {
@@ -42,11 +47,12 @@ func (l *load) run(ctx context.Context) {
 	for c := range l.convs {
 		wg.Go(func() {
 			for i := range l.each {
-				_, body := l.w.wa.CustomerBody(customer(c), text(i))
-				l.w.post(ctx, body)
+				_, body := l.w.wa.CustomerBody(customer(c), text(i)+strings.Repeat("x", l.pad))
+				l.refused.Add(int64(l.w.post(ctx, body) - 1))
 				if ctx.Err() != nil {
 					return
 				}
+				wait(ctx, l.pause)
 				l.mu.Lock()
 				l.acked[sha256.Sum256(body)] = customer(c) + " " + text(i)
 				l.mu.Unlock()

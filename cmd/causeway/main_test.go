@@ -18,6 +18,8 @@ import (
 const (
 	childEnv = "CAUSEWAY_TEST_CHILD"
 	killEnv  = "CAUSEWAY_TEST_KILL"
+	// storageEnv limits the embedded broker's storage, in bytes.
+	storageEnv = "CAUSEWAY_TEST_STORAGE"
 )
 
 func TestMain(m *testing.M) {
@@ -30,6 +32,7 @@ func TestMain(m *testing.M) {
 		o.CallTimeout = 2 * time.Second
 		o.UnknownWait = func(string) time.Duration { return 3 * time.Second }
 		o.Boundary = suicide(os.Getenv(killEnv))
+		o.MaxStorage, _ = strconv.ParseInt(os.Getenv(storageEnv), 10, 64)
 	}}
 	os.Exit(c.run(ctx, os.Args[1:])) //nolint:gocritic // the process ends here, nothing is left to stop
 }

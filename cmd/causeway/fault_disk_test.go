@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// tmpfs mounts a small file system of its own, since only a real one is ever
+// really full.
+func tmpfs(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if os.Getuid() != 0 {
+		t.Skip("needs root to mount a tmpfs: sudo go test ./cmd/causeway -run Disk")
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "causeway-test", dir).CombinedOutput(); err != nil { //nolint:gosec,noctx // a test
+		t.Skipf("cannot mount a tmpfs here (it needs CAP_SYS_ADMIN): %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil { //nolint:gosec,noctx // a test
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+// fill writes until the file system has no room, and returns how to free it.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path) //nolint:gosec // a test's own folder
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := make([]byte, 64<<10)
+	for size := len(block); size > 0; {
+		if _, err := f.Write(block[:size]); err != nil {
+			size /= 2
+		}
+	}
+	_ = f.Close()
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The broker's file system is really full and then free again: 200 all the
+// time, everything handed out afterwards in order, no person needed.
+func TestDiskOfBrokerFull(t *testing.T) {
+	disk := tmpfs(t, "48m")
+	w := newWorld(t, worldOptions{})
+	w.edit(filepath.Join(w.dir, "nats"), filepath.Join(disk, "nats"))
+	w.start("")
+	w.up()
+	l := &load{w: w, convs: 10, each: 40, pause: 20 * time.Millisecond}
+	underLoad(t, l, 2*time.Minute, func(ctx context.Context) {
+		wait(ctx, 300*time.Millisecond)
+		free := fill(t, disk)
+		wait(ctx, 3*time.Second)
+		free()
+	})
+	w.quiet(2 * time.Minute)
+	if l.refused.Load() != 0 {
+		t.Errorf("%d callbacks were not answered 200 at once", l.refused.Load())
+	}
+	l.verify()
+}
+
+// The store's file system is full: 503, and 200 again when there is room,
+// without a restart; what was answered 200 before is all there.
+func TestDiskOfStoreFull(t *testing.T) {
+	disk := tmpfs(t, "48m")
+	w := newWorld(t, worldOptions{})
+	w.edit(filepath.Join(w.dir, "data"), filepath.Join(disk, "data"))
+	w.dir = disk
+	w.start("")
+	w.up()
+	l := &load{w: w, convs: 5, each: 4}
+	underLoad(t, l, time.Minute, func(context.Context) {})
+	free := fill(t, disk)
+	w.until(20*time.Second, "a callback is answered 503", func() bool {
+		_, body := w.wa.CustomerBody(customer(90), "with a full disk")
+		status, err := w.wa.Post(t.Context(), body)
+		return err == nil && status == http.StatusServiceUnavailable
+	})
+	free()
+	after := &load{w: w, convs: 5, each: 8}
+	underLoad(t, after, time.Minute, func(context.Context) {})
+	w.quiet(time.Minute)
+	after.convs = 0 // the order of the second load follows the first one's
+	after.verify()
+}
+
+// The store's file system turns read-only and back.
+func TestDiskOfStoreReadOnly(t *testing.T) {
+	disk := tmpfs(t, "48m")
+	w := newWorld(t, worldOptions{})
+	w.edit(filepath.Join(w.dir, "data"), filepath.Join(disk, "data"))
+	w.dir = disk
+	w.start("")
+	w.up()
+	remount := func(how string) error {
+		return exec.Command("mount", "-o", "remount,"+how, disk).Run() //nolint:gosec,noctx // a test
+	}
+	if err := remount("ro"); err != nil {
+		t.Skipf("the file system is busy and cannot be remounted read-only here: %v", err)
+	}
+	w.until(20*time.Second, "a callback is answered 503", func() bool {
+		_, body := w.wa.CustomerBody(customer(90), "read-only")
+		status, err := w.wa.Post(t.Context(), body)
+		return err == nil && status == http.StatusServiceUnavailable
+	})
+	if err := remount("rw"); err != nil {
+		t.Fatal(err)
+	}
+	l := &load{w: w, convs: 5, each: 4}
+	underLoad(t, l, time.Minute, func(context.Context) {})
+	w.quiet(time.Minute)
+	l.verify()
+}
