@@ -103,14 +103,14 @@ func wordOf(err error) string {
 // wordOfText sorts the errors that net/http and crypto/tls make without a type.
 func wordOfText(text string) string {
 	switch {
+	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "malformed MIME"):
+		return WordProtocol
 	case strings.Contains(text, "server closed idle connection"), strings.Contains(text, "connection broken"):
 		return WordReset
 	case strings.Contains(text, "handshake timeout"):
 		return WordTimeout
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"), strings.Contains(text, "HTTP response to HTTPS client"):
 		return WordTLS
-	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "malformed MIME"):
-		return WordProtocol
 	}
 	return WordOther
 }
