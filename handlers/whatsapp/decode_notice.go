@@ -77,6 +77,9 @@ func (s scope) userAction(i int, v value) gateway.Item {
 func (s scope) partNotice(name string, i int, v value) gateway.Item {
 	it := s.item(gateway.KindNotice, "")
 	it.Content.Type = name
+	if name == "" { // JSON allows it
+		it.Content.Type = "unknown"
+	}
 	if v.depth() > maxDepth {
 		return spoil(it, v, "", "nested too deep")
 	}

@@ -355,3 +355,19 @@ func TestCustomerOfANotice(t *testing.T) {
 		t.Errorf("account %s", it.AccountID)
 	}
 }
+
+func BenchmarkDecode(b *testing.B) {
+	for _, name := range []string{"text_reply_context.json", "batch_1000_statuses.json"} {
+		body := read(b, name)
+		e := endpoint()
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := e.Decode(&gateway.Payload{Body: body}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
