@@ -18,6 +18,8 @@ const maxDetail = 200
 // of URLs; control characters go; the rest is cut to 200 characters. The
 // platforms do play back what they were sent ("Malformed access token ...").
 func Redact(text string, hide ...string) string {
+	// First of all: bytes left out later could join the halves of a secret.
+	text = strings.ToValidUTF8(text, "")
 	for _, h := range hide {
 		if len(h) >= 3 {
 			text = strings.ReplaceAll(text, h, "***")
@@ -31,7 +33,7 @@ func Redact(text string, hide ...string) string {
 	if utf8.RuneCountInString(out) > maxDetail {
 		out = string([]rune(out)[:maxDetail])
 	}
-	return strings.ToValidUTF8(out, "")
+	return out
 }
 
 func redactWord(w string) string {

@@ -86,8 +86,8 @@ func FuzzRedact(f *testing.F) {
 				t.Errorf("a long number is left: %q", got)
 			}
 		}
-		if len(hide) >= 3 && !strings.Contains("***", hide) && strings.ContainsFunc(hide, func(r rune) bool { return r > ' ' && r < 0x7f && r != '*' }) &&
-			utf8.ValidString(hide) && !strings.ContainsAny(hide, "*?w. \t\n\r") && strings.Contains(got, hide) && !strings.Contains(strings.ReplaceAll(text, hide, ""), hide[:1]) {
+		letters := strings.Trim(hide, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+		if letters && len(hide) >= 3 && strings.Contains(got, hide) && !strings.Contains("wamid", hide) {
 			t.Errorf("%q is left in %q", hide, got)
 		}
 	})
