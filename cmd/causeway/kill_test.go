@@ -62,7 +62,7 @@ func (l *load) run(ctx context.Context) {
 	wg.Wait()
 }
 
-func customer(c int) string { return fmt.Sprintf("1555010%04d", c) }
+func customer(c int) string { return fmt.Sprintf("1666020%04d", c) }
 func text(i int) string     { return fmt.Sprintf("message %03d", i) }
 
 // quiet waits until nothing is on its way any more, the platform's statuses
