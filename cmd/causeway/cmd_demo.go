@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,7 +100,9 @@ func (c *cli) demo(ctx context.Context, o demoOptions) (err error) {
 	}
 	report.Seconds = time.Since(started).Seconds()
 	if o.keep {
-		report.Keep = r.keep()
+		if report.Keep, err = r.keep(programName()); err != nil {
+			return failed(err)
+		}
 	}
 	if err := c.print(report, func(w io.Writer) { p.report(report) }); err != nil {
 		return failed(err)
@@ -119,6 +122,14 @@ func (c *cli) demo(ctx context.Context, o demoOptions) (err error) {
 		return failed(fmt.Errorf("%s did not hold; the log is %s", amount(len(report.Problems), "promise", "promises"), r.logPath()))
 	}
 	return nil
+}
+
+// programName is how a reader can call this program.
+func programName() string {
+	if _, err := exec.LookPath("causeway"); err == nil {
+		return "causeway"
+	}
+	return os.Args[0]
 }
 
 func errDemoStopped() error { return failed(errors.New("stopped; everything was cleaned up")) }

@@ -248,7 +248,7 @@ func printCalls(w io.Writer, list []sandbox.Call) {
 		}
 		took := ""
 		if !call.End.IsZero() {
-			took = call.End.Sub(call.Start).Round(100 * time.Microsecond).String()
+			took = msWords(call.End.Sub(call.Start))
 		}
 		taken := "no"
 		if call.Accepted {

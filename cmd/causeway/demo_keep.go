@@ -1,34 +1,46 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
 // demoKeep is how to use a demo that goes on running. Everything in it is made up
 // and ends with the demo.
 type demoKeep struct {
-	Config       string   `json:"config"`
-	Webhooks     []string `json:"webhooks"`
-	Admin        string   `json:"admin"`
-	AdminToken   string   `json:"admin_token"`
-	NATS         string   `json:"nats"`
-	NATSUser     string   `json:"nats_user"`
-	NATSPassword string   `json:"nats_password"`
-	WhatsApp     string   `json:"fake_whatsapp"`
-	WeCom        string   `json:"fake_wecom"`
-	Yours        string   `json:"fake_whatsapp_yours"`
-	Commands     []string `json:"commands"`
-	Python       string   `json:"python"`
-	Go           string   `json:"go"`
+	Config        string     `json:"config"`
+	Webhooks      []string   `json:"webhooks"`
+	Admin         string     `json:"admin"`
+	AdminToken    string     `json:"admin_token"`
+	NATS          string     `json:"nats"`
+	NATSUser      string     `json:"nats_user"`
+	NATSPassword  string     `json:"nats_password"`
+	WhatsApp      string     `json:"fake_whatsapp"`
+	WeCom         string     `json:"fake_wecom"`
+	Yours         string     `json:"fake_whatsapp_yours"`
+	Commands      []demoLine `json:"commands"`
+	YoursCommands []demoLine `json:"yours_commands"`
+	Python        string     `json:"python"`
+	PythonFile    string     `json:"python_file"`
+	Go            string     `json:"go"`
+	GoFile        string     `json:"go_file"`
 }
 
-// keep tells how to reach the parts.
-func (r *demoRig) keep() *demoKeep {
+// demoLine is a command to type and what it is for.
+type demoLine struct {
+	Command string `json:"command"`
+	For     string `json:"for,omitempty"`
+}
+
+// keep tells how to reach the parts and writes the workers into the folder.
+func (r *demoRig) keep(program string) (*demoKeep, error) {
 	base := "http://" + r.app.public.Addr().String()
 	password, err := ownSecret(r.app.o.Config.Store.Dir(), workerPasswordFile)
 	if err != nil {
-		password = "in " + workerPasswordFile + " of the store's folder"
+		return nil, err
 	}
 	k := &demoKeep{
 		Config:   r.configPath(),
@@ -37,32 +49,32 @@ func (r *demoRig) keep() *demoKeep {
 		NATS: r.nats, NATSUser: defaultWorker, NATSPassword: password,
 		WhatsApp: r.wa.URL(), WeCom: r.wc.URL(), Yours: r.yours.URL(),
 	}
-	conf := " -c " + k.Config
-	k.Commands = []string{
-		"causeway simulate whatsapp" + conf + " --text hello",
-		"causeway simulate wecom" + conf + " --text hello",
-		"causeway sandbox calls --at " + k.WhatsApp,
-		"causeway apps ls" + conf,
-		"causeway dead ls" + conf + " --state requeued",
-		"causeway sums" + conf,
+	k.Commands = []demoLine{
+		{"export CAUSEWAY_CONFIG=" + k.Config, ""},
+		{program + " simulate whatsapp --text hello", "a customer writes"},
+		{program + " simulate wecom --text hello", ""},
+		{program + " sandbox calls --at " + k.WhatsApp, "what the customers received"},
+		{program + " apps", "who waits for what"},
+		{program + " dead ls --state requeued", "the dead letter of scene 7"},
+		{program + " sums", "nothing vanished"},
+	}
+	k.YoursCommands = []demoLine{
+		{program + " simulate whatsapp --account " + demoYours + " --count 9 --customers 3", ""},
+		{program + " sandbox calls --at " + k.Yours, ""},
 	}
 	fill := strings.NewReplacer("{nats}", k.NATS, "{user}", k.NATSUser, "{password}", k.NATSPassword, "{app}", demoYours)
 	k.Python, k.Go = fill.Replace(demoPython), fill.Replace(demoGo)
-	return k
+	k.PythonFile, k.GoFile = filepath.Join(r.dir, "worker.py"), filepath.Join(r.dir, "worker.go")
+	return k, errors.Join(os.WriteFile(k.PythonFile, []byte(k.Python), 0o600), os.WriteFile(k.GoFile, []byte(k.Go), 0o600))
 }
 
 // kept prints it.
 func (p demoPrinter) kept(k *demoKeep) {
-	p.line("\n%s", p.paint(bold, "It goes on running. Stop it with Ctrl-C; then everything is removed."))
-	row := func(what string, values ...string) {
-		for i, v := range values {
-			if i > 0 {
-				what = ""
-			}
-			p.line("   %-14s %s", what, v)
-		}
+	p.line("\n%s", p.paint(bold, "It goes on running. Ctrl-C stops it and removes everything."))
+	row := func(what, value string) { p.line("   %-14s %s", what, value) }
+	for i, w := range k.Webhooks {
+		row([]string{"webhooks", ""}[min(i, 1)], w)
 	}
-	row("webhooks", k.Webhooks...)
 	row("admin", k.Admin)
 	row("admin token", k.AdminToken)
 	row("nats", k.NATS)
@@ -70,25 +82,40 @@ func (p demoPrinter) kept(k *demoKeep) {
 	row("fake WhatsApp", k.WhatsApp)
 	row("fake WeCom", k.WeCom)
 	row("configuration", k.Config)
-	p.line("\n%s", p.paint(bold, "Try it"))
-	for _, c := range k.Commands {
-		p.line("   %s", c)
-	}
+	p.line("\n%s", p.paint(bold, "Try it, in a second terminal"))
+	p.lines(k.Commands)
 	p.line("\n%s", p.paint(bold, "Your own bot"))
-	p.line("   A second WhatsApp number has no bot yet. Its application is %q. Write to it with", demoYours)
-	p.line("   causeway simulate whatsapp -c %s --account %s --text hello", k.Config, demoYours)
-	p.line("   and start one of these workers, before or after:")
-	p.line("\n%s", p.paint(faint, "# Python: pip install nats-py"))
+	p.line("   A second WhatsApp number has no bot yet; its application is called %q. Run", demoYours)
+	p.line("   one of the two below, write to it, and see what it answered:")
+	p.lines(k.YoursCommands)
+	p.line("\n%s", p.paint(faint, "# pip install nats-py; python3 "+k.PythonFile))
 	p.line("%s", k.Python)
-	p.line("%s", p.paint(faint, "// Go: go get github.com/causewayhq/causeway"))
-	p.line("%s", k.Go)
-	p.line("See what it answered: causeway sandbox calls --at %s", k.Yours)
+	p.line("%s", p.paint(faint, "// go get github.com/causewayhq/causeway; go run "+k.GoFile))
+	p.line("%s", strings.TrimRight(k.Go, "\n"))
+}
+
+// lines prints commands with what they are for behind them.
+func (p demoPrinter) lines(list []demoLine) {
+	wide := 0
+	for _, l := range list {
+		if l.For != "" {
+			wide = max(wide, len(l.Command))
+		}
+	}
+	for _, l := range list {
+		if l.For == "" {
+			p.line("   %s", l.Command)
+			continue
+		}
+		p.line("   %-*s  %s", wide, l.Command, p.paint(faint, "# "+l.For))
+	}
 }
 
 const demoPython = `import asyncio, json, nats
 
 async def main():
-    nc = await nats.connect("{nats}", user="{user}", password="{password}",
+    nc = await nats.connect("{nats}", user="{user}",
+                            password="{password}",
                             inbox_prefix=b"_INBOX_{user}")
     js = nc.jetstream()
     events = await js.pull_subscribe_bind("{app}", "CW_READY_{app}")
@@ -98,9 +125,10 @@ async def main():
         except nats.errors.TimeoutError:
             continue
         event = json.loads(msg.data)
-        print(event["conv"], event.get("seq"), event.get("text"))
+        text = event.get("text", "")
+        print(event["conv"], event.get("seq"), text, flush=True)
         answer = {"event": event["delivery"], "verdict": "done",
-                  "replies": [{"text": "Python heard: " + event.get("text", "")}]}
+                  "replies": [{"text": "Python heard: " + text}]}
         await js.publish(msg.subject.replace("cw.ready.", "cw.reply.", 1),
                          json.dumps(answer).encode())
         await msg.ack()
@@ -119,15 +147,19 @@ import (
 	"github.com/causewayhq/causeway/gateway/worker"
 )
 
+func answer(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+	fmt.Println(ev.Conv, ev.Seq, ev.Text)
+	return worker.Text("Go heard: " + ev.Text), nil
+}
+
 func main() {
-	w, err := worker.New(worker.Options{URL: "{nats}",
-		User: "{user}", Password: "{password}", App: "{app}"})
+	w, err := worker.New(worker.Options{
+		URL: "{nats}", App: "{app}",
+		User: "{user}", Password: "{password}",
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(w.Run(context.Background(), func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
-		fmt.Println(ev.Conv, ev.Seq, ev.Text)
-		return worker.Text("Go heard: " + ev.Text), nil
-	}))
+	log.Fatal(w.Run(context.Background(), answer))
 }
 `

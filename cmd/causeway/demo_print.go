@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -69,16 +70,24 @@ func (p demoPrinter) scene(s sceneResult) {
 		p.line("   %s", d)
 	}
 	for _, seen := range s.Saw {
-		// A line that begins in lower case goes on with the one before.
-		mark := "*"
-		if seen != "" && seen[0] >= 'a' && seen[0] <= 'z' {
-			mark = " "
-		}
-		p.line("   %s %s", p.paint(green, mark), seen)
+		p.line("   %s %s", p.paint(green, "*"), seen)
 	}
 	if !s.OK {
 		p.line("   %s", p.paint(red, "! "+s.Error))
 	}
+}
+
+// withoutZeros leaves the terms of an equation out that are nothing.
+func withoutZeros(equation string) string {
+	left, right, ok := strings.Cut(equation, " = ")
+	if !ok {
+		return equation
+	}
+	terms := slices.DeleteFunc(strings.Split(right, " + "), func(t string) bool { return strings.HasSuffix(t, " 0") })
+	if len(terms) == 0 {
+		terms = []string{"0"}
+	}
+	return left + " = " + strings.Join(terms, " + ")
 }
 
 // report prints the end: the equations and what was measured over all scenes.
@@ -86,7 +95,7 @@ func (p demoPrinter) report(d demoReport) {
 	p.line("\n%s", p.paint(bold, "Nothing vanished"))
 	p.line("   Every callback, item, event and message is in exactly one state:")
 	for _, l := range d.Kept {
-		p.line("   %s", l)
+		p.line("   %s", withoutZeros(l))
 	}
 	if len(d.Broken) == 0 && strings.Join(d.Kept, "\n") == strings.Join(d.Recounted, "\n") {
 		p.line("   %s Counted while running and counted again from the rows: the same.", p.paint(green, "*"))

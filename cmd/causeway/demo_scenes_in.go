@@ -72,7 +72,7 @@ func sceneMany(ctx context.Context, r *demoRig, s *sceneNotes) error {
 		return fmt.Errorf("the bot saw: %s", m.Wrong[0])
 	}
 	s.saw("%d callbacks answered 200: half of them within %s, the slowest after %s.",
-		len(took), millis(took[len(took)/2]), millis(took[len(took)-1]))
+		len(took), msWords(took[len(took)/2]), msWords(took[len(took)-1]))
 	s.saw("The bot worked on up to %d conversations at once, never on two messages of one.", m.Widest)
 	s.saw("%d replies arrived: every customer got the answers to 1, 2 and 3, in this order.", 2*demoEach*demoMessages)
 	return nil
@@ -219,7 +219,7 @@ func sceneColleague(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	case r.bot.measure().Deliveries != handled:
 		return fmt.Errorf("the bot was called for a colleague's message")
 	}
-	s.saw("Judged human after %s; the conversation tells when a person last wrote in it.", millis(took))
+	s.saw("Judged human after %s; the conversation tells when a person last wrote in it.", msWords(took))
 	s.saw("The bot was not called: it does not answer its own side.")
 	return nil
 }
@@ -244,12 +244,20 @@ func (r *demoRig) waitEcho(ctx context.Context, who string) (gateway.Judgement, 
 	return find(c), nil
 }
 
-// millis renders a duration in milliseconds, with as many digits as are of use.
-func millis(d time.Duration) string {
+// msWords renders a measured duration in milliseconds, with as many digits as are
+// of use; spell a configured one.
+func msWords(d time.Duration) string {
 	if d < 10*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 	}
 	return fmt.Sprintf("%d ms", d.Milliseconds())
+}
+
+func spell(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return fmt.Sprintf("%g s", d.Seconds())
 }
 
 func sortedKeys[V any](m map[string]V) []string {

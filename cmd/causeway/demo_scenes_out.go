@@ -17,7 +17,7 @@ import (
 // what follows it waits for evidence.
 func sceneLost(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	s.did("WhatsApp takes the bot's reply, then the connection breaks before it says so. The")
-	s.did("customer writes again meanwhile. (Here %s of waiting for evidence; default 60 s.)", demoUnknownWait)
+	s.did("customer writes again meanwhile. (It waits %s for evidence here; default 60 s.)", spell(demoUnknownWait))
 	who, first, second := demoCustomer(23), "reply to this gets lost", "are you still there?"
 	if _, err := r.wa.Faults().Add(sandbox.Fault{Stage: sandbox.After, Drop: sandbox.DropReset, NoStatuses: true, To: who, Next: 1}); err != nil {
 		return err
@@ -75,7 +75,7 @@ func sceneLost(ctx context.Context, r *demoRig, s *sceneNotes) error {
 // conversation goes on.
 func sceneFailing(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	s.did("A WeCom customer writes three messages; the bot fails for the second one. The")
-	s.did("application allows %d tries, %s and %s apart.", demoTries, demoDelay, 2*demoDelay)
+	s.did("application allows %d tries, %s and %s apart.", demoTries, spell(demoDelay), spell(2*demoDelay))
 	who := demoMember(24)
 	texts := []string{"a good question", "the question that breaks the bot", "one more good question"}
 	r.bot.fails(texts[1])
@@ -106,8 +106,7 @@ func sceneFailing(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if !slices.Equal(order, want) || dead.Reason != gateway.ReasonTries || dead.Tries != demoTries {
 		return fmt.Errorf("the bot was handed %q; dead letter with reason %s after %s", order, dead.Reason, amount(dead.Tries, "try", "tries"))
 	}
-	s.saw("Handed to the bot: 1, 2, 2, 2, 3. After %d tries the second is a dead letter; 1 and 3", demoTries)
-	s.saw("are answered.")
+	s.saw("Handed to the bot: 1, 2, 2, 2, 3. Then 2 is a dead letter; 1 and 3 are answered.")
 	r.bot.fails("")
 	if err := r.api.Requeue(ctx, dead.ID, demoBy); err != nil {
 		return err
