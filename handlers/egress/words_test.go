@@ -61,7 +61,7 @@ func TestRedact(t *testing.T) {
 		"message wamid.HBgLMTU1NTAxMDA= gone":   "message wamid.*** gone",
 		"line\nbreak\x00and\x1btab":             "line break and tab",
 		strings.Repeat("é", 300):                strings.Repeat("é", 200),
-		"bad \xff utf8":                         "bad  utf8",
+		"bad \xff utf8":                         "bad utf8",
 	} {
 		if got := Redact(in, "TOKENMARK", "", "ab"); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
