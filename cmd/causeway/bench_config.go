@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// benchConfig is the configuration of a gateway that is measured: every address
+// on a free port of this machine, one number, one application.
+type benchConfig struct {
+	dir     string // of store and streams
+	apiBase string // of the fake platform; "" when nothing is sent
+	builtin string // "echo", or "" for an application without a bot
+}
+
+// write writes the file and returns its path. It is quoted as JSON strings are,
+// which is YAML too.
+func (o benchConfig) write() (string, error) {
+	var s strings.Builder
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(&s, format+"\n", args...) }
+	line("listen: %q", "127.0.0.1:0")
+	line("admin: {listen: %q}", "127.0.0.1:0")
+	line("store: {url: %q, reserve: 64MiB}", "sqlite:"+filepath.Join(o.dir, "store"))
+	line("nats: {embedded: {dir: %q, listen: %q}}", filepath.Join(o.dir, "nats"), "127.0.0.1:0")
+	line("endpoints:")
+	line("  - {name: %s, platform: whatsapp, app_secret: %q, verify_token: %q}", benchEndpoint, benchAppSecret, benchVerifyToken)
+	line("accounts:")
+	account := fmt.Sprintf("name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q, access_token: %q",
+		benchAccount, benchPhoneID, benchWABA, benchAccessToken)
+	if o.apiBase != "" {
+		account += fmt.Sprintf(", api_base: %q", o.apiBase)
+	}
+	line("  - {%s}", account)
+	line("applications:")
+	app := "name: " + benchApp
+	if o.builtin != "" {
+		app += ", builtin: " + o.builtin
+	}
+	line("  - {%s}", app)
+	line("log: {level: warn}")
+	path := filepath.Join(o.dir, "causeway.yaml")
+	return path, os.WriteFile(path, []byte(s.String()), 0o600)
+}
