@@ -81,14 +81,15 @@ func isFull(err error) bool {
 
 // isGone says that a message to be deleted is not there. The code stands for
 // every failure of a deletion; the words are those of server/store.go
-// (ErrStoreMsgNotFound, errDeletedMsg, 2.15).
+// (ErrStoreMsgNotFound, ErrStoreEOF, errDeletedMsg, 2.15).
 func isGone(err error) bool {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {
 		return false
 	}
 	return int(api.ErrorCode) == codeMessageNotFound || int(api.ErrorCode) == codeDeleteFailed &&
-		(strings.Contains(api.Description, "no message found") || strings.Contains(api.Description, "deleted message"))
+		(strings.Contains(api.Description, "no message found") || strings.Contains(api.Description, "deleted message") ||
+			strings.Contains(api.Description, "EOF"))
 }
 
 // isMissing says that a stream or consumer is not there (any more).

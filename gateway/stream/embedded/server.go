@@ -152,6 +152,9 @@ func (s *Server) start() (*natsserver.Server, error) {
 		if o.Port, err = strconv.Atoi(port); err != nil {
 			return nil, errors.New("embedded NATS: the port of listen is not a number")
 		}
+		if err := canListen(s.listen); err != nil {
+			return nil, fmt.Errorf("embedded NATS: %w", err)
+		}
 		if o.Port == 0 {
 			o.Port = natsserver.RANDOM_PORT
 		}
@@ -165,17 +168,20 @@ func (s *Server) start() (*natsserver.Server, error) {
 	if !srv.ReadyForConnections(readyWait) || !srv.JetStreamEnabled() {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		return nil, fmt.Errorf("%w: the embedded NATS did not get ready (is %s taken, or the disk full?)",
-			gateway.ErrUnavailable, s.where())
+		return nil, fmt.Errorf("%w: the embedded NATS did not get ready (disk full, or %s not writable?)",
+			gateway.ErrUnavailable, s.opts.Dir)
 	}
 	return srv, nil
 }
 
-func (s *Server) where() string {
-	if s.listen == "" {
-		return s.opts.Dir
+// canListen tries the address first: the server itself would only log that it
+// is taken, and be waited for in vain.
+func canListen(addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
 	}
-	return s.listen
+	return l.Close()
 }
 
 // listenAddr keeps the port that was given for port 0.
