@@ -89,7 +89,7 @@ func (e *Endpoint) Challenge(r *handlers.Request) ([]byte, error) {
 }
 
 // Verify finds the credential whose signature over the envelope's Encrypt text
-// is right. It opens nothing: a callback that is genuine but cannot be opened is
+// is right, the first one where two share a Token. It opens nothing: a callback that is genuine but cannot be opened is
 // verified, and Decode says gateway.ErrSealed. A right signature may come again
 // at any time, since nothing in it expires; events are told apart by their keys.
 func (e *Endpoint) Verify(r *handlers.Request) (string, error) {

@@ -1,6 +1,8 @@
 package whatsapp
 
 import (
+	"slices"
+
 	"github.com/causewayhq/causeway/gateway"
 )
 
@@ -83,32 +85,16 @@ func (s scope) sender(o object) *gateway.Party {
 		return s.contacts.person(userID, from)
 	}
 	sys := o.object("system")
-	var ids identities
-	ids.addUserID(sys.text("previous_user_id"), userID)
-	ids.add(from)
 	known := s.contacts.person(userID, from)
-	for _, id := range known.Identities {
-		ids.add(id.Spelling())
-	}
-	ids.addUserID(sys.text("user_id"))
-	ids.add(sys.text("wa_id"))
-	list := ids.list()
-	if sys.text("previous_user_id") == "" && userID == "" && from != "" {
-		// The older form names only the new BSUID: the old number must lead.
-		list = leading(list, from)
+	var before, after identities
+	before.addUserID(sys.text("previous_user_id"))
+	after.addUserID(sys.text("user_id"))
+	after.add(sys.text("wa_id"))
+	list := before.list()
+	for _, id := range slices.Concat(known.Identities, after.list()) {
+		list = addOnce(list, id)
 	}
 	return &gateway.Party{Name: known.Name, Identities: list}
-}
-
-// leading moves the identity with this spelling to the front.
-func leading(list []gateway.Identity, spelling string) []gateway.Identity {
-	for i, id := range list {
-		if id.Spelling() == spelling {
-			front := append([]gateway.Identity{id}, list[:i]...)
-			return append(front, list[i+1:]...)
-		}
-	}
-	return list
 }
 
 // fillContent reads the types a bot can answer. It is used for echoes too. why

@@ -356,6 +356,52 @@ func TestCustomerOfANotice(t *testing.T) {
 	}
 }
 
+// TestSystemMessages: the old ids of a customer lead, so that the conversation
+// is found, and the new ones follow, so that they are learned.
+func TestSystemMessages(t *testing.T) {
+	for members, want := range map[string]string{
+		`"from":"1","system":{"type":"user_changed_number","wa_id":"2","user_id":"US.2","previous_user_id":"US.1"}`: "US.1 1 US.2 2",
+		`"from":"1","system":{"type":"user_changed_user_id","user_id":"US.2"}`:                                      "1 US.2",
+		`"from":"1","system":{"type":"user_changed_number","wa_id":"2"}`:                                            "1 2",
+		`"from":"1","system":{"type":"customer_identity_changed"}`:                                                  "1",
+		`"from":"1","system":{"type":"customer_identity_changed","wa_id":"1"}`:                                      "1",
+		`"from_user_id":"US.1","system":{"user_id":"US.2","previous_user_id":"US.1"}`:                               "US.1 US.2",
+		`"system":{"user_id":"US.2"}`: "US.2",
+	} {
+		it := decode(t, inValue(`"messages":[{"id":"i","type":"system","timestamp":"1",`+members+`}]`))[0]
+		var got []string
+		for _, id := range it.Chat.Identities {
+			got = append(got, id.Value)
+		}
+		if strings.Join(got, " ") != want || it.Kind != gateway.KindNotice || it.Err != "" {
+			t.Errorf("%s: %v %s", members, got, it.Err)
+		}
+	}
+}
+
+func TestSmallPrint(t *testing.T) {
+	// An echo to a group is the group's.
+	it := decode(t, inField("smb_message_echoes", `"message_echoes":[{"id":"e","from":"901","to":"R3JvdXA=","recipient_type":"group","type":"text","text":5}]`))[0]
+	if it.Chat.Kind != gateway.ChatGroup || it.Chat.Identities[0].Value != "R3JvdXA=" || it.Err != "" {
+		t.Errorf("%+v", it)
+	}
+	// A call's state between message statuses says nothing about a message.
+	it = decode(t, inValue(`"statuses":[{"id":"wacid.1","type":"call","status":"RINGING","recipient_id":"1"}]`))[0]
+	if it.Kind != gateway.KindNotice || it.Content.Status != nil {
+		t.Errorf("%+v", it)
+	}
+	// An action beside two contacts is nobody's in particular.
+	it = decode(t, inValue(`"contacts":[{"wa_id":"1"},{"wa_id":"2"}],"user_actions":[{"timestamp":"1760000000"}]`))[0]
+	if it.Chat.Kind != gateway.ChatAccount || it.Content.Type != "user_actions" || it.OccurredAt.IsZero() {
+		t.Errorf("%+v", it)
+	}
+	// Several calls in one change have no key of one of them.
+	it = decode(t, inField("calls", `"calls":[{"id":"wacid.1","event":"connect"},{"id":"wacid.2","event":"connect"}]`))[0]
+	if !strings.HasPrefix(it.Key, "h:") {
+		t.Errorf("key %s", it.Key)
+	}
+}
+
 func BenchmarkDecode(b *testing.B) {
 	for _, name := range []string{"text_reply_context.json", "batch_1000_statuses.json"} {
 		body := read(b, name)
