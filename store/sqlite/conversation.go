@@ -7,7 +7,9 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// talk is the row of a conversation.
+// talk is the row of a conversation. Its last seq and the time of its newest
+// message follow from its events, so the row is not written for every event but
+// every storeEvery of them, and caught up with when it is read.
 type talk struct {
 	conv       string
 	platform   string
@@ -18,11 +20,14 @@ type talk struct {
 	hops       int64
 	hopAt      int64
 	humanAt    int64
-	fresh      bool // not in the table yet
-	dirty      bool
+	storedSeq  int64            // last_seq in the row
+	fresh      bool             // not in the table yet
+	dirty      bool             // what cannot be caught up with has changed
 	newestBy   map[string]int64 // identity kind -> highest seen among its aliases
 	haveNewest bool
 }
+
+const storeEvery = 32
 
 // aliasKey names an identity within its key space.
 type aliasKey struct {
@@ -34,6 +39,7 @@ type aliasKey struct {
 type alias struct {
 	conv     string
 	spelling string
+	place    int64 // among the identities it came with; the furthest back so far
 	seen     int64
 }
 
@@ -53,17 +59,32 @@ func (l *Ledger) talk(c *conn, conv string) (*talk, error) {
 	case !found:
 		return nil, fmt.Errorf("conversation: %w", gateway.ErrNotFound)
 	}
+	if err := catchUp(c, t); err != nil {
+		return nil, err
+	}
 	l.book.talks[conv] = t
 	return t, nil
 }
 
-// change marks a conversation as changed; store writes it back.
+// catchUp adds to a row what its events since then say.
+func catchUp(c *conn, t *talk) error {
+	t.storedSeq = t.lastSeq
+	return c.query("SELECT ord, kind, occurred_at FROM event WHERE conv = ? AND ord > ? ORDER BY ord", func(r row) error {
+		t.lastSeq = r.int(0)
+		if gateway.Kind(r.str(1)) == gateway.KindMessage {
+			t.newestAt = max(t.newestAt, r.int(2))
+		}
+		return nil
+	}, t.conv, t.lastSeq)
+}
+
+// change marks a conversation as changed; storeTalk writes it back.
 func (l *Ledger) change(t *talk) {
 	t.dirty, l.book.touched = true, true
 }
 
 func storeTalk(c *conn, t *talk) error {
-	if !t.dirty {
+	if !t.dirty && t.lastSeq-t.storedSeq < storeEvery {
 		return nil
 	}
 	q := "UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ? WHERE conv = ?"
@@ -76,7 +97,7 @@ func storeTalk(c *conn, t *talk) error {
 	if _, err := c.exec(q, args...); err != nil {
 		return err
 	}
-	t.fresh, t.dirty = false, false
+	t.fresh, t.dirty, t.storedSeq = false, false, t.lastSeq
 	return nil
 }
 
@@ -85,8 +106,8 @@ func (l *Ledger) alias(c *conn, k aliasKey) (*alias, error) {
 		return a, nil
 	}
 	var a *alias
-	_, err := c.one("SELECT conv, spelling, seen FROM alias WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
-		func(r row) { a = &alias{r.str(0), string(r.blob(1)), r.int(2)} },
+	_, err := c.one("SELECT conv, spelling, place, seen FROM alias WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
+		func(r row) { a = &alias{r.str(0), string(r.blob(1)), r.int(2), r.int(3)} },
 		k.platform, k.account, string(k.chat), k.kind, []byte(k.value))
 	if err != nil {
 		return nil, err
@@ -111,15 +132,9 @@ func (l *Ledger) find(c *conn, platform, account string, chat *gateway.Chat) (*t
 	return nil, nil
 }
 
-// resolve finds or makes the conversation of a chat and learns its identities.
-func (l *Ledger) resolve(c *conn, platform, account string, chat *gateway.Chat) (*talk, error) {
-	if len(chat.Identities) == 0 {
-		return nil, fmt.Errorf("an item without an identity of its chat: %w", gateway.ErrConflict)
-	}
-	t, err := l.find(c, platform, account, chat)
-	if err != nil {
-		return nil, err
-	}
+// resolve makes the conversation of a chat when find found none (t nil), and
+// learns its identities.
+func (l *Ledger) resolve(c *conn, t *talk, platform, account string, chat *gateway.Chat) (*talk, error) {
 	if t == nil {
 		conv := gateway.ConvID(l.identity.Secret, platform, account, chat.Kind, chat.Identities[0])
 		t = &talk{conv: conv, platform: platform, account: account, chat: chat.Kind, fresh: true,
@@ -158,12 +173,15 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 		case a != nil && a.conv != t.conv:
 			l.book.add(prefixOther+"alias_conflict", 1)
 			continue
-		case a != nil && (id.As == "" || a.spelling == id.As) && a.seen == t.newestBy[id.Kind]:
+		case a != nil && (id.As == "" || a.spelling == id.As) && a.place >= int64(i) && a.seen == t.newestBy[id.Kind]:
 			continue // known, in this spelling, and the newest of its kind
 		}
 		// seen tells the newest identity of a kind; an identity that came beside
 		// another one of its kind in the same item gives way to the better one.
-		n := &alias{conv: t.conv, spelling: id.Spelling(), seen: l.book.seen + 1}
+		n := &alias{conv: t.conv, spelling: id.Spelling(), place: int64(i), seen: l.book.seen + 1}
+		if a != nil {
+			n.place = max(n.place, a.place)
+		}
 		if a != nil && id.As == "" {
 			n.spelling = a.spelling
 		}
@@ -177,7 +195,7 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 		}
 		_, err = c.exec(`INSERT INTO alias (platform, account, chat, kind, value, spelling, conv, place, seen)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spelling = excluded.spelling, place = excluded.place, seen = excluded.seen`,
-			k.platform, k.account, string(k.chat), k.kind, []byte(k.value), []byte(n.spelling), t.conv, i, n.seen)
+			k.platform, k.account, string(k.chat), k.kind, []byte(k.value), []byte(n.spelling), t.conv, n.place, n.seen)
 		if err != nil {
 			return err
 		}
@@ -188,10 +206,11 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 	return nil
 }
 
-// identities are the names of a conversation's other side, best kind first, the
-// newest of a kind first.
+// identities are the names of a conversation's other side: best kind first, as
+// they came together, and the newest of a kind first.
 func identities(c *conn, conv string) (out []gateway.Identity, err error) {
-	err = c.query("SELECT kind, value, spelling FROM alias WHERE conv = ? ORDER BY place, seen DESC", func(r row) error {
+	err = c.query(`SELECT kind, value, spelling FROM alias a WHERE conv = ?
+		ORDER BY (SELECT max(place) FROM alias b WHERE b.conv = a.conv AND b.kind = a.kind), kind, seen DESC`, func(r row) error {
 		id := gateway.Identity{Kind: r.str(0), Value: string(r.blob(1)), As: string(r.blob(2))}
 		if id.As == id.Value {
 			id.As = ""

@@ -14,7 +14,9 @@ func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gat
 	out := &gateway.Conversation{Conv: conv, Events: []gateway.ConversationEvent{}, Messages: []gateway.ConversationMessage{}}
 	limit = limitOf(limit)
 	err := l.r.snapshot(ctx, func(c *conn) error {
-		found, err := c.one("SELECT platform, account, chat, last_seq, last_human_at FROM conversation WHERE conv = ?", func(r row) {
+		found, err := c.one(`SELECT platform, account, chat,
+			max(last_seq, coalesce((SELECT max(ord) FROM event WHERE conv = conversation.conv), 0)), last_human_at
+			FROM conversation WHERE conv = ?`, func(r row) {
 			out.Platform, out.Account, out.Chat, out.LastSeq = r.str(0), r.str(1), gateway.ChatKind(r.str(2)), r.int(3)
 			if at := r.time(4); !at.IsZero() {
 				out.LastHumanAt = &at

@@ -126,7 +126,7 @@ func (w *relayWrite) live(p *gateway.RelayedPayload) error {
 func (w *relayWrite) replayed(p *gateway.RelayedPayload) error {
 	for i := range p.Items {
 		it := &p.Items[i]
-		if it.State != gateway.ItemEvent || !it.Event.Kind.Ordered() {
+		if it.State != gateway.ItemEvent || !it.Event.Kind.Ordered() || unfit(it) != "" {
 			continue
 		}
 		if w.b.OnlyConv != "" {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/store"
@@ -10,7 +11,12 @@ import (
 // item writes one item of a payload that is not replayed, and says what it
 // became.
 func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, error) {
-	state, reason, n := it.State, it.Reason, int64(0)
+	state, reason, detail, n := it.State, it.Reason, it.Detail, int64(0)
+	if state == gateway.ItemEvent {
+		if why := unfit(it); why != "" {
+			state, reason, detail = gateway.ItemDead, gateway.ReasonBadItem, why
+		}
+	}
 	if state == gateway.ItemEvent {
 		var err error
 		if state, n, err = w.event(p, it); err != nil {
@@ -21,19 +27,37 @@ func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gatew
 		}
 	}
 	if _, err := w.c.exec("INSERT INTO item (pos, idx, state, reason, detail, n) VALUES (?, ?, ?, ?, ?, ?)",
-		p.Pos, it.Index, string(state), reason, it.Detail, n); err != nil {
+		p.Pos, it.Index, string(state), reason, detail, n); err != nil {
 		return "", err
 	}
 	w.l.book.add(countItemDecoded, 1)
 	w.l.book.add(prefixItem+string(state), 1)
 	if state == gateway.ItemDead {
-		_, err := w.l.bury(w.c, w.now, &gateway.DeadLetter{Kind: "item", Reason: reason, Detail: it.Detail,
+		_, err := w.l.bury(w.c, w.now, &gateway.DeadLetter{Kind: "item", Reason: reason, Detail: detail,
 			Platform: p.Platform, Account: it.Event.Account, Payload: payloadID(p), Pos: p.Pos, Item: it.Index, Event: it.Event.ID})
 		if err != nil {
 			return "", err
 		}
 	}
 	return state, nil
+}
+
+// unfit says why an item cannot be an event; "" when it can. It is a dead item
+// then: an error would hold every payload behind it.
+func unfit(it *gateway.ItemRow) string {
+	switch {
+	case len(it.Chat.Identities) == 0:
+		return "no identity of its chat"
+	case it.Event.ID == "":
+		return "no event id"
+	case !slices.Contains(gateway.Kinds(), it.Event.Kind):
+		return "unknown kind of event"
+	}
+	switch it.Chat.Kind {
+	case gateway.ChatSingle, gateway.ChatGroup, gateway.ChatAccount:
+		return ""
+	}
+	return "unknown kind of chat"
 }
 
 // event writes an event with what hangs on it. It returns ItemEvent with the new
@@ -57,7 +81,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 		}
 	}
 	if t == nil || it.OwnHop {
-		if t, err = w.l.resolve(w.c, e.Platform, e.Account, &it.Chat); err != nil {
+		if t, err = w.l.resolve(w.c, t, e.Platform, e.Account, &it.Chat); err != nil {
 			return "", 0, err
 		}
 	}
@@ -150,7 +174,7 @@ func (w *relayWrite) count(t *talk, e *gateway.EventRow) {
 		}
 		t.newestAt = max(t.newestAt, at)
 	}
-	w.l.change(t)
+	w.l.book.touched = true
 	w.note(t)
 }
 

@@ -13,8 +13,8 @@ CREATE TABLE conversation (
   platform      TEXT NOT NULL,
   account       TEXT NOT NULL,
   chat          TEXT NOT NULL CHECK (chat IN ('single', 'group', 'account')),
-  last_seq      INTEGER NOT NULL,
-  newest_at     INTEGER NOT NULL,          -- occurred_at of its newest message
+  last_seq      INTEGER NOT NULL,          -- may be behind max(event.ord), which counts
+  newest_at     INTEGER NOT NULL,          -- occurred_at of its newest message up to last_seq
   hops          INTEGER NOT NULL,
   hop_at        INTEGER NOT NULL,
   last_human_at INTEGER NOT NULL

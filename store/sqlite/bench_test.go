@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+func openBench(b *testing.B) *Store {
+	b.Helper()
+	s, err := Open(context.Background(), b.TempDir(), Options{Now: time.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return s
+}
+
+// BenchmarkAppend measures durable rows with 128 callers; p99 is of one Append.
+func BenchmarkAppend(b *testing.B) {
+	s := openBench(b)
+	body := []byte(fmt.Sprintf(`{"object":"whatsapp_business_account","pad":"%0700d"}`, 1))
+	header := http.Header{"Content-Type": {"application/json"}, "X-Hub-Signature-256": {fmt.Sprintf("sha256=%064d", 7)}}
+	const callers = 128
+	var took [callers][]time.Duration
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	for i := range callers {
+		wg.Go(func() {
+			for range b.N/callers + 1 {
+				p := gateway.Payload{Platform: "whatsapp", Endpoint: "meta", ReceivedAt: time.Now(),
+					RequestLine: "POST /webhooks/whatsapp/meta HTTP/1.1", Header: header, Body: body, KeyFP: "abcdefghijkl"}
+				start := time.Now()
+				if err := s.Archive.Append(context.Background(), &p); err != nil {
+					b.Error(err)
+					return
+				}
+				took[i] = append(took[i], time.Since(start))
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	all := slices.Concat(took[:]...)
+	slices.Sort(all)
+	b.ReportMetric(float64(len(all))/b.Elapsed().Seconds(), "rows/s")
+	b.ReportMetric(float64(all[len(all)*99/100])/1e6, "p99-ms")
+	b.ReportMetric(float64(all[len(all)-1])/1e6, "max-ms")
+}
+
+// benchBatch makes a batch of size items from pos on, over convs conversations.
+func benchBatch(pos, size, convs int, at time.Time) *gateway.RelayBatch {
+	content := []byte(fmt.Sprintf(`{"type":"text","text":"hello","raw":"%0300d"}`, 1))
+	out := &gateway.RelayBatch{}
+	for i := range size {
+		n := pos + i
+		who := gateway.Identity{Kind: "phone", Value: fmt.Sprintf("49%010d", n%convs)}
+		out.Payloads = append(out.Payloads, gateway.RelayedPayload{
+			Pos: int64(n), Platform: "whatsapp", Endpoint: "meta", ReceivedAt: at, Last: true,
+			Items: []gateway.ItemRow{{
+				State:  gateway.ItemEvent,
+				Event:  gateway.EventRow{ID: gateway.EventID("whatsapp", &gateway.Item{Key: fmt.Sprint(n)}), Platform: "whatsapp", Account: "shop", Kind: gateway.KindMessage, Chat: gateway.ChatSingle, ReceivedAt: at, OccurredAt: at, Content: content},
+				Chat:   gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{who}},
+				Wanted: []string{"bot"},
+			}},
+		})
+	}
+	return out
+}
+
+// BenchmarkRelay measures items in batches of 100 over 5,000 conversations.
+func BenchmarkRelay(b *testing.B) {
+	s := openBench(b)
+	at := time.Unix(1_700_000_000, 0)
+	batches := make([]*gateway.RelayBatch, 0, b.N/100+1)
+	for n := 0; n < b.N; n += 100 {
+		batches = append(batches, benchBatch(n+1, 100, 5000, at))
+	}
+	b.ResetTimer()
+	for _, batch := range batches {
+		if _, err := s.Ledger.Relay(context.Background(), batch, at); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(100*len(batches))/b.Elapsed().Seconds(), "items/s")
+}
+
+// BenchmarkSettle measures answers in batches of 200, each with its next head.
+func BenchmarkSettle(b *testing.B) {
+	for _, replies := range []int{0, 1} {
+		b.Run(fmt.Sprintf("replies=%d", replies), func(b *testing.B) { benchSettle(b, replies) })
+	}
+}
+
+func benchSettle(b *testing.B, replies int) {
+	s := openBench(b)
+	at := time.Unix(1_700_000_000, 0)
+	var rows []gateway.Pending
+	for n := 0; n < b.N; n += 100 {
+		r, err := s.Ledger.Relay(context.Background(), benchBatch(n+1, 100, 5000, at), at)
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows = append(rows, r.Pending...)
+	}
+	done := gateway.Decision{State: gateway.EventSettled, Reason: "done", Tries: 1}
+	for range replies {
+		done.Replies = append(done.Replies, gateway.Reply{Type: "text", Text: "hello"})
+	}
+	decide := func(*gateway.Pending, *gateway.Answer) gateway.Decision { return done }
+	b.ResetTimer()
+	seq := uint64(0)
+	for chunk := range slices.Chunk(rows, 200) {
+		answers := make([]gateway.Settlement, len(chunk))
+		for i, p := range chunk {
+			answers[i] = gateway.Settlement{App: p.App, Conv: p.Conv, Answer: gateway.Answer{Event: p.Delivery()}}
+		}
+		seq += uint64(len(chunk))
+		out, err := s.Ledger.Settle(context.Background(), gateway.ReplyPosition{Created: at, Seq: seq}, answers, decide, at)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if out[0].Late {
+			b.Fatal("late")
+		}
+	}
+	b.ReportMetric(float64(len(rows))/b.Elapsed().Seconds(), "answers/s")
+}

@@ -1,0 +1,308 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
+)
+
+// model is a plain picture of what a ledger should hold.
+type model struct {
+	*world
+	r       *rand.Rand
+	known   map[string]bool
+	lastSeq map[string]int64 // by customer
+	conv    map[string]string
+	waiting map[string][]gateway.Pending // by application and conversation, in order
+	dead    map[string]int
+	app     map[string]gateway.AppSums
+	items   map[gateway.ItemState]int64
+	out     map[string][]*sent // by conversation, in order
+	taken   int64
+	id      int
+}
+
+// sent is a message of the model.
+type sent struct {
+	id, text string
+	state    gateway.MessageState
+	open     bool
+	attempt  *gateway.Attempt
+	task     int
+}
+
+// modelRandom runs random deeds on the store and on a plain model beside it.
+func modelRandom(w *world) {
+	const seed = 20260301
+	m := &model{world: w, r: rand.New(rand.NewPCG(seed, 7)), known: map[string]bool{}, lastSeq: map[string]int64{}, conv: map[string]string{},
+		waiting: map[string][]gateway.Pending{}, dead: map[string]int{}, app: map[string]gateway.AppSums{},
+		items: map[gateway.ItemState]int64{}, out: map[string][]*sent{}}
+	m.run()
+}
+
+func (m *model) run() {
+	for step := range 600 {
+		m.later(time.Duration(m.r.IntN(1000)) * time.Millisecond)
+		switch m.r.IntN(10) {
+		case 0, 1, 2:
+			m.relaySome()
+		case 3, 4, 5:
+			m.answerOne()
+		case 6, 7, 8:
+			m.sendOne()
+		case 9:
+			m.requeueOne()
+		}
+		if step%50 == 49 {
+			m.check()
+		}
+		if m.Failed() {
+			m.Fatalf("at step %d", step)
+		}
+	}
+}
+
+func (m *model) relaySome() {
+	var items []gateway.ItemRow
+	for range 1 + m.r.IntN(4) {
+		m.id = max(m.id+m.r.IntN(4)-1, 0) // some ids come again
+		who := fmt.Sprint(m.r.IntN(6))
+		it := m.message(fmt.Sprint(m.id)+"x"+who, who)
+		if m.r.IntN(2) == 0 {
+			it.Wanted = append(it.Wanted, "other")
+		}
+		switch m.r.IntN(8) {
+		case 0:
+			it.State, it.Reason = gateway.ItemIgnored, "not wanted"
+		case 1:
+			it.State, it.Reason = gateway.ItemDead, gateway.ReasonNoAccount
+		}
+		items = append(items, it)
+	}
+	r := m.relay(items...)
+	i := 0
+	for _, it := range items {
+		state := it.State
+		if state == gateway.ItemEvent && m.known[it.Event.ID] {
+			state = gateway.ItemDuplicate
+		}
+		m.items[state]++
+		if state != gateway.ItemEvent {
+			continue
+		}
+		m.known[it.Event.ID] = true
+		who := it.Chat.Identities[0].Value
+		m.lastSeq[who]++
+		for _, app := range it.Wanted {
+			if i >= len(r.Pending) {
+				m.Fatal("pending rows are missing")
+			}
+			p := r.Pending[i]
+			i++
+			if m.conv[who] == "" {
+				m.conv[who] = p.Conv
+			}
+			m.same("pending row", [4]any{p.App, p.Conv, p.Seq, p.Event}, [4]any{app, m.conv[who], m.lastSeq[who], it.Event.ID})
+			m.waiting[app+"/"+p.Conv] = append(m.waiting[app+"/"+p.Conv], p)
+			a := m.app[app]
+			a.Wanted++
+			a.Pending++
+			m.app[app] = a
+		}
+	}
+}
+
+// pick returns a random key; sorted, so that a seed is a run.
+func pick[V any](r *rand.Rand, from map[string]V, ok func(V) bool) (string, bool) {
+	var keys []string
+	for k, v := range from {
+		if ok(v) {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return "", false
+	}
+	slices.Sort(keys)
+	return keys[r.IntN(len(keys))], true
+}
+
+func (m *model) answerOne() {
+	key, ok := pick(m.r, m.waiting, func(ps []gateway.Pending) bool { return len(ps) > 0 })
+	if !ok {
+		return
+	}
+	ps := m.waiting[key]
+	i := 0
+	if m.r.IntN(5) == 0 {
+		i = m.r.IntN(len(ps)) // not the head
+	}
+	p := ps[i]
+	a := m.app[p.App]
+	var d gateway.Decision
+	switch m.r.IntN(5) {
+	case 0:
+		d = gateway.Decision{State: gateway.EventPending, Tries: p.Tries + 1, NextAt: m.now.Add(time.Second)}
+	case 1:
+		d = gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTries, Tries: 4}
+	default:
+		d = done([]string{"1", "2", "3"}[:m.r.IntN(4)]...)
+	}
+	s := m.answer(p, d)
+	m.same("late", s.Late, false)
+	switch d.State {
+	case gateway.EventPending:
+		ps[i].Tries, ps[i].NextAt, ps[i].Round = d.Tries, d.NextAt, p.Round+1
+	case gateway.EventDead:
+		m.waiting[key] = slices.Delete(ps, i, i+1)
+		m.dead[s.Dead] = 1
+		a.Pending--
+		a.Dead++
+	case gateway.EventSettled, gateway.EventDropped:
+		m.waiting[key] = slices.Delete(ps, i, i+1)
+		a.Pending--
+		a.Settled++
+		m.take(p.Conv, d.Replies)
+		if m.r.IntN(4) == 0 {
+			m.same("the answer again", m.answer(p, d).Late, true)
+		}
+	}
+	m.app[p.App] = a
+	if rest := m.waiting[key]; len(rest) > 0 {
+		m.same("head", s.Head, &rest[0])
+	} else {
+		m.same("head", s.Head, (*gateway.Pending)(nil))
+	}
+}
+
+func (m *model) take(conv string, replies []gateway.Reply) {
+	m.taken += int64(len(replies))
+	for _, r := range replies {
+		m.out[conv] = append(m.out[conv], &sent{text: r.Text, state: gateway.MessageWaiting, open: true, task: m.id<<20 + int(m.seq)})
+	}
+}
+
+func (m *model) sendOne() {
+	conv, ok := pick(m.r, m.out, func(ms []*sent) bool { return slices.ContainsFunc(ms, func(s *sent) bool { return s.open }) })
+	if !ok {
+		return
+	}
+	i := slices.IndexFunc(m.out[conv], func(s *sent) bool { return s.open })
+	s := m.out[conv][i]
+	got, open := m.next(conv)
+	if got == nil {
+		m.Fatal("nothing to send")
+	}
+	m.same("next message", [3]any{got.Reply.Text, got.State, open != nil}, [3]any{s.text, s.state, s.attempt != nil})
+	later := func(state gateway.MessageState) {
+		for _, p := range m.out[conv][i+1:] {
+			if p.task == s.task && p.open {
+				p.state, p.open = state, false
+			}
+		}
+	}
+	s.id = got.ID
+	switch s.state {
+	case gateway.MessageUnknown:
+		if m.r.IntN(2) == 0 {
+			m.must(m.l.Conclude(m.ctx, s.id, gateway.MessageUnknown, "no evidence", m.now))
+			s.open = false
+			later(gateway.MessageCancelled)
+			return
+		}
+		m.relay(m.status("st."+fmt.Sprint(m.seq, s.id), "0", "w."+s.id, s.id, gateway.StatusSent))
+		m.items[gateway.ItemEvent]++
+		m.judge()
+		s.state, s.open = gateway.MessageAccepted, false
+	case gateway.MessageWaiting:
+		if m.r.IntN(12) == 0 {
+			m.must(m.l.Conclude(m.ctx, s.id, gateway.MessageExpired, "old", m.now))
+			s.state, s.open = gateway.MessageExpired, false
+			later(gateway.MessageExpired)
+			return
+		}
+		_, s.attempt = m.begin(conv)
+		s.state = gateway.MessageSending
+	default:
+		kind := []gateway.OutcomeKind{"accepted", "accepted", "retry", "rejected", "unknown"}[m.r.IntN(5)]
+		m.end(s.attempt, gateway.Outcome{Kind: kind, Code: "code"})
+		s.attempt = nil
+		switch kind {
+		case gateway.OutcomeAccepted:
+			s.state, s.open = gateway.MessageAccepted, false
+		case gateway.OutcomeRetry:
+			s.state = gateway.MessageWaiting
+		case gateway.OutcomeUnknown:
+			s.state = gateway.MessageUnknown
+		case gateway.OutcomeRejected:
+			s.state, s.open = gateway.MessageRejected, false
+			later(gateway.MessageCancelled)
+		}
+	}
+}
+
+func (m *model) requeueOne() {
+	id, ok := pick(m.r, m.dead, func(n int) bool { return n == 1 })
+	if !ok {
+		return
+	}
+	delete(m.dead, id)
+	d, err := m.l.DeadLetter(m.ctx, id)
+	m.must(err)
+	a := m.app[d.App]
+	a.Dead--
+	if m.r.IntN(3) == 0 {
+		m.must(m.l.Drop(m.ctx, id, "ops", m.now))
+		a.Dropped++
+	} else {
+		re, err := m.l.Requeue(m.ctx, id, "ops", m.now)
+		m.must(err)
+		a.Pending++
+		key := d.App + "/" + d.Conv
+		m.waiting[key] = append(m.waiting[key], *re.Pending)
+		slices.SortFunc(m.waiting[key], func(x, y gateway.Pending) int { return cmp.Compare(x.Seq, y.Seq) })
+	}
+	m.app[d.App] = a
+}
+
+// check compares the whole of the ledger's sums and heads with the model.
+func (m *model) check() {
+	m.Helper()
+	sums := m.balanced()
+	m.same("items", [4]int64{sums.Items.Events, sums.Items.Duplicate, sums.Items.Ignored, sums.Items.Dead},
+		[4]int64{m.items["event"], m.items["duplicate"], m.items["ignored"], m.items["dead"]})
+	m.same("applications", sums.Apps, m.app)
+	count := map[gateway.MessageState]int64{}
+	for _, ms := range m.out {
+		for _, s := range ms {
+			state := s.state
+			if state == gateway.MessageSending {
+				state = gateway.MessageWaiting
+			}
+			count[state]++
+		}
+	}
+	x := sums.Messages
+	m.same("messages", [7]int64{x.Taken, x.Accepted, x.Rejected, x.Unknown, x.Expired, x.Cancelled, x.Waiting},
+		[7]int64{m.taken, count["accepted"], count["rejected"], count["unknown"], count["expired"], count["cancelled"], count["waiting"]})
+	for _, app := range []string{"bot", "other"} {
+		heads, err := m.l.Heads(m.ctx, app, "", 1000)
+		m.must(err)
+		var want []gateway.Pending
+		for key, ps := range m.waiting {
+			if len(ps) > 0 && key == app+"/"+ps[0].Conv {
+				want = append(want, ps[0])
+			}
+		}
+		slices.SortFunc(want, func(a, b gateway.Pending) int { return cmp.Compare(a.Conv, b.Conv) })
+		m.same("heads of "+app, heads, want)
+	}
+	dl, err := m.l.Dead(m.ctx, store.DeadQuery{Kind: "event", Limit: 10_000})
+	m.must(err)
+	m.same("open dead letters", len(dl), len(m.dead))
+}

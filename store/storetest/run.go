@@ -1,0 +1,64 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/causewayhq/causeway/store"
+)
+
+// Run checks every promise of store.Archive and store.Ledger. open is called
+// once per subtest.
+func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		test func(*world)
+	}{
+		{"archive/append and read", archiveAppend},
+		{"archive/list and after", archiveList},
+		{"archive/concurrent appends have no holes", archiveConcurrent},
+		{"archive/rejects and readmit", archiveRejects},
+		{"archive/cancelled append", archiveCancelled},
+		{"relay/orders events of a conversation", relayOrders},
+		{"relay/known events are duplicates", relayDuplicates},
+		{"relay/twenty identical payloads are one event", relayConcurrentDuplicates},
+		{"relay/payload states", relayStates},
+		{"relay/slices of a payload", relaySlices},
+		{"relay/identities", relayIdentities},
+		{"relay/hops", relayHops},
+		{"relay/out of order is counted", relayOutOfOrder},
+		{"relay/unfit items are dead", relayUnfit},
+		{"relay/read again", relayAgain},
+		{"relay/read again one item", relayAgainItem},
+		{"relay/replay", relayReplay},
+		{"publish/cursors", publishCursors},
+		{"gate/heads", gateHeads},
+		{"gate/resolve", gateResolve},
+		{"gate/brakes", gateBrakes},
+		{"intake/done, late and duplicate", settleDone},
+		{"intake/retry and handback", settleRetry},
+		{"intake/dead, requeue and drop", settleDead},
+		{"intake/answers one batch in order", settleBatch},
+		{"intake/held replies of a replay", settleHeld},
+		{"outbox/order and one sending", outboxOrder},
+		{"outbox/outcomes", outboxOutcomes},
+		{"outbox/rejected cancels later parts", outboxRejected},
+		{"outbox/unknown is given up", outboxUnknown},
+		{"outbox/expired", outboxExpired},
+		{"evidence/status before the answer", evidenceFirst},
+		{"evidence/status settles unknown", evidenceUnknown},
+		{"evidence/statuses only move forward", evidenceForward},
+		{"evidence/foreign status", evidenceForeign},
+		{"evidence/echoes", evidenceEchoes},
+		{"admin/conversation", adminConversation},
+		{"admin/payload state and positions", adminPayloads},
+		{"admin/stuck and audit", adminStuck},
+		{"admin/identity", adminIdentity},
+		{"model/sums agree with rows and a plain model", modelRandom},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, l := open(t)
+			c.test(newWorld(t, a, l))
+		})
+	}
+}
