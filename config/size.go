@@ -22,7 +22,7 @@ func units() []struct {
 	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}}
 }
 
-var errBytes = errors.New("must be an amount such as 512KiB, 64MiB or 1GiB") //nolint:gochecknoglobals // a sentinel error is a constant
+var errBytes = errors.New("must be an amount such as 512KiB, 64MiB or 1GiB")
 
 // ParseBytes reads an amount.
 func ParseBytes(s string) (Bytes, error) {

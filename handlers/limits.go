@@ -46,8 +46,6 @@ func DefaultLimits() Limits {
 }
 
 // Errors of bodies.read, besides those of the connection.
-//
-//nolint:gochecknoglobals // sentinel errors are constants
 var (
 	errTooLarge = errors.New("body over the limit")
 	errNoMemory = errors.New("too many large bodies at once")
