@@ -108,7 +108,7 @@ func (a *adminClient) call(ctx context.Context, method string, query url.Values,
 	case len(answer) > adminMaxAnswer:
 		return nil, failed(fmt.Errorf("the answer is larger than %d MiB; ask for less with --limit", adminMaxAnswer>>20))
 	case res.StatusCode/100 != 2:
-		return nil, a.refused(res, answer)
+		return nil, a.refused(res, answer, path)
 	case len(bytes.TrimSpace(answer)) == 0:
 		return json.RawMessage("{}"), nil
 	case !json.Valid(answer):
@@ -165,8 +165,14 @@ func (a *adminClient) stranger(status int) error {
 		a.base.Redacted(), status))
 }
 
-// refused turns an answer that is not 2xx into one sentence and an exit code.
-func (a *adminClient) refused(res *http.Response, body []byte) error {
+// conflictError says that the thing is in a state that does not allow it.
+type conflictError struct{ error }
+
+func (e conflictError) Unwrap() error { return e.error }
+
+// refused turns an answer that is not 2xx into one sentence and an exit code. The
+// thing asked for is the second element of the path, where there is one.
+func (a *adminClient) refused(res *http.Response, body []byte, path []string) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	p, ok := readProblem(kind, body)
 	if !ok && res.StatusCode != http.StatusUnauthorized && res.StatusCode != http.StatusForbidden {
@@ -183,13 +189,33 @@ func (a *adminClient) refused(res *http.Response, body []byte) error {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return usageError("the gateway refused the request: %s", problemSentence(p, "bad request"))
 	case http.StatusNotFound:
-		return &exitError{exitNotFound, errors.New(problemSentence(p, "not found"))}
+		return &exitError{exitNotFound, about(path, problemSentence(p, "not found"))}
 	case http.StatusConflict:
-		return failed(fmt.Errorf("not possible now: %s", problemSentence(p, "it is in another state")))
+		return failed(conflictError{about(path, problemSentence(p, "not possible in its present state"))})
 	case http.StatusServiceUnavailable:
 		return failed(fmt.Errorf("the gateway cannot do that now: %s; `causeway doctor` says why", problemSentence(p, "try again")))
 	}
 	return failed(fmt.Errorf("the gateway answered HTTP %d: %s", res.StatusCode, problemSentence(p, "no reason given")))
+}
+
+// about puts the id or name of the thing before a sentence.
+func about(path []string, sentence string) error {
+	if len(path) < 2 {
+		return errors.New(sentence)
+	}
+	return fmt.Errorf("%s: %s", printable(path[1], 60), sentence)
+}
+
+// codeOf is the exit code an error carries; exitOK for nil.
+func codeOf(err error) int {
+	var e *exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &e):
+		return e.code
+	}
+	return exitUsage
 }
 
 // fetched is what a reading command does: ask, then print.

@@ -336,6 +336,10 @@ type ran struct {
 // where it does not have them.
 func runCommand(t *testing.T, args ...string) ran {
 	t.Helper()
+	return runCommandIn(t.Context(), args...)
+}
+
+func runCommandIn(ctx context.Context, args ...string) ran {
 	var out, errs bytes.Buffer
 	c := &cli{stdio: stdio{in: strings.NewReader(""), out: &out, err: &errs}}
 	root := c.root()
@@ -350,7 +354,7 @@ func runCommand(t *testing.T, args ...string) ran {
 	root.SetArgs(args)
 	root.SetOut(&out)
 	root.SetErr(&errs)
-	err := root.ExecuteContext(t.Context())
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return ran{exitOK, out.String(), errs.String()}
 	}

@@ -72,6 +72,14 @@ func instant(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05Z")
 }
 
+// minuteOf prints a time in UTC to the minute, for narrow columns; "" for none.
+func minuteOf(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04Z")
+}
+
 func instantOf(t *time.Time) string {
 	if t == nil {
 		return ""

@@ -87,7 +87,7 @@ func sampleAPI() *memoryAPI {
 			LastSeq:    7, LastHumanAt: &human,
 			Events: []gateway.ConversationEvent{
 				{Event: sampleEvent, Seq: 7, Kind: gateway.KindMessage, Type: "text", Origin: gateway.OriginLive, ReceivedAt: sampleTime,
-					States: map[string]gateway.EventState{"support": "settled", "watch": "pending"}},
+					States: map[string]gateway.EventState{"support": "settled", "watch": "dead"}},
 				{Event: sampleEvent, Kind: gateway.KindEcho, Type: "text", Origin: gateway.OriginLive, ReceivedAt: later(time.Second), Echo: gateway.JudgedHuman},
 			},
 			Messages: []gateway.ConversationMessage{

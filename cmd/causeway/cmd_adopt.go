@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -35,9 +36,13 @@ func (c *cli) adoptCommand() *cobra.Command {
 				_, _ = fmt.Fprintf(c.err, "%s\n\n", adoptLong)
 				return usageError("nothing was done; add --yes to do it")
 			}
-			return posted(cmd, c, nil, nil, func(w io.Writer, _ json.RawMessage) {
+			err := posted(cmd, c, nil, nil, func(w io.Writer, _ json.RawMessage) {
 				_, _ = fmt.Fprintln(w, "adopted: the streams are empty and belong to this store; what is not settled is offered again")
 			}, "adopt")
+			if errors.As(err, new(conflictError)) {
+				return failed(errors.New("nothing was done: the streams are this store's already"))
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do it")

@@ -33,7 +33,7 @@ func printApps(w io.Writer, list appList) {
 	for _, a := range list.Apps {
 		rows = append(rows, []string{
 			a.Name, appState(a), count(a.Pending), count(a.Offered), count(a.Unacked), strconv.Itoa(a.Workers),
-			orDash(instantOf(a.Oldest)), appFilter(a),
+			orDash(minuteOf(a.Oldest)), appFilter(a),
 		})
 	}
 	table(w, "no applications are configured",

@@ -137,11 +137,10 @@ func printPayload(w io.Writer, p payloadDetail) {
 	if opened == p.KeyFP {
 		opened = ""
 	}
-	fields(w, "payload", p.ID, "place", count(p.Pos), "received", instant(p.ReceivedAt), "platform", printable(p.Platform, 40),
+	fields(w, append([]string{"payload", p.ID, "place", count(p.Pos), "received", instant(p.ReceivedAt), "platform", printable(p.Platform, 40),
 		"endpoint", printable(p.Endpoint, 60), "request", printable(p.RequestLine, 300), "body", size(p.Bytes),
 		"verified by", p.KeyFP, "opened by", opened,
-		"state", string(p.State), "reason", printable(p.Reason, 200), "detail", printable(p.Detail, 500))
-	printHeader(w, p.Header)
+		"state", string(p.State), "reason", printable(p.Reason, 200), "detail", printable(p.Detail, 500)}, headerFields(p.Header)...)...)
 	_, _ = fmt.Fprintln(w)
 	rows := make([][]string, 0, len(p.Items))
 	for _, it := range p.Items {
@@ -163,9 +162,11 @@ func size(n int64) string {
 	return fmt.Sprintf("%s (%d bytes)", humanize.IBytes(uint64(n)), n)
 }
 
-// printHeader prints the headers kept of a callback.
-func printHeader(w io.Writer, h http.Header) {
+// headerFields are the headers kept of a callback, as pairs for fields.
+func headerFields(h http.Header) []string {
+	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(h)) {
-		wrap(w, "header       ", printable(name, 60)+": "+printable(strings.Join(h[name], ", "), 300))
+		pairs = append(pairs, "header", printable(name, 60)+": "+printable(strings.Join(h[name], ", "), 200))
 	}
+	return pairs
 }

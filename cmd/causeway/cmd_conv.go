@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,8 +43,12 @@ WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter
 			if err != nil {
 				return err
 			}
-			return fetched(cmd, c, query("platform", platform, "account", account, "kind", k, "identity", identity),
+			err = fetched(cmd, c, query("platform", platform, "account", account, "kind", k, "identity", identity),
 				func(w io.Writer, f found) { _, _ = fmt.Fprintln(w, f.Conv) }, "conversations:find")
+			if codeOf(err) == exitNotFound { // the identity is not repeated: it is a person
+				return &exitError{exitNotFound, fmt.Errorf("%s has no conversation with this %s", printable(account, 40), k)}
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&platform, "platform", "", "whatsapp or wecom")
@@ -118,20 +123,28 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	rows := make([][]string, 0, len(v.Events))
 	for _, e := range v.Events {
 		rows = append(rows, []string{
-			dashZero(e.Seq), instant(e.ReceivedAt), string(e.Kind), printable(e.Type, 16), string(e.Origin), e.Event, eventStates(e),
+			dashZero(e.Seq), instant(e.ReceivedAt), eventKind(e), printable(e.Type, 16), e.Event, eventStates(e),
 		})
 	}
-	table(w, "no events", []string{"SEQ", "RECEIVED", "KIND", "TYPE", "ORIGIN", "EVENT", "STATE"}, rows)
+	table(w, "no events", []string{"SEQ", "RECEIVED", "KIND", "TYPE", "EVENT", "STATE"}, rows)
 
 	_, _ = fmt.Fprintln(w)
 	rows = rows[:0]
 	for _, m := range v.Messages {
 		rows = append(rows, []string{
-			m.Message, instant(m.DueAt), number(m.Part), string(m.State), number(m.Attempts), delivery(m.Delivery, m.Failed),
+			m.Message, instant(m.DueAt), strconv.Itoa(m.Part), string(m.State), strconv.Itoa(m.Attempts), delivery(m.Delivery, m.Failed),
 			orDash(printable(m.Reason, 24)),
 		})
 	}
-	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "STATE", "ATTEMPTS", "DELIVERY", "REASON"}, rows)
+	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "STATE", "TRIES", "DELIVERY", "REASON"}, rows)
+}
+
+// eventKind is the kind, with where it came from when that was not live.
+func eventKind(e gateway.ConversationEvent) string {
+	if e.Origin == gateway.OriginLive || e.Origin == "" {
+		return string(e.Kind)
+	}
+	return fmt.Sprintf("%s (%s)", e.Kind, e.Origin)
 }
 
 // eventStates is "app=state" for each application, or what an echo was judged.

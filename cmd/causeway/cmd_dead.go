@@ -63,7 +63,7 @@ func printDead(w io.Writer, list deadList) {
 	rows := make([][]string, 0, len(list.Dead))
 	for _, d := range list.Dead {
 		rows = append(rows, []string{
-			d.ID, instant(d.At), d.Kind, orDash(d.App), number(d.Tries), d.State, printable(d.Reason, 24),
+			d.ID, instant(d.At), d.Kind, orDash(d.App), strconv.Itoa(d.Tries), d.State, printable(d.Reason, 24),
 		})
 	}
 	table(w, "no dead letters", []string{"ID", "AT", "KIND", "APP", "TRIES", "STATE", "REASON"}, rows)
@@ -92,7 +92,7 @@ func printDeadLetter(w io.Writer, d gateway.DeadLetter) {
 		"application", d.App, "platform", d.Platform, "account", d.Account, "conversation", d.Conv,
 		"event", d.Event, "message", d.Message, "payload", d.Payload, "item", item)
 	if d.State == "open" {
-		_, _ = fmt.Fprintf(w, "\n`causeway dead requeue %s` sets it moving again; `causeway dead drop %[1]s` closes it for good.\n", d.ID)
+		_, _ = fmt.Fprintf(w, "\ncauseway dead requeue %s   sets it moving again\ncauseway dead drop %[1]s      closes it for good\n", d.ID)
 	}
 }
 
@@ -124,7 +124,7 @@ code is 1; the others are requeued.`,
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every open one that the filters select")
-	f.flags(cmd, 500, "with --all: at most this many, newest first")
+	f.flags(cmd, 1000, "with --all: at most this many, newest first")
 	return cmd
 }
 
@@ -154,7 +154,7 @@ func (c *cli) requeue(cmd *cobra.Command, ids []string) error {
 			return err
 		}
 		if err != nil {
-			refused = append(refused, fmt.Errorf("%s: %w", printable(id, 60), err))
+			refused = append(refused, err)
 			continue
 		}
 		if err := show(c, raw, func(w io.Writer, _ json.RawMessage) { _, _ = fmt.Fprintf(w, "%s: requeued\n", printable(id, 60)) }); err != nil {
@@ -167,10 +167,7 @@ func (c *cli) requeue(cmd *cobra.Command, ids []string) error {
 // worstOf joins refusals: the exit code of a single one, else failed.
 func worstOf(refused []error) error {
 	if len(refused) == 1 {
-		var e *exitError
-		if errors.As(refused[0], &e) {
-			return &exitError{e.code, refused[0]}
-		}
+		return refused[0]
 	}
 	if err := errors.Join(refused...); err != nil {
 		return &exitError{exitFailed, err}

@@ -96,7 +96,7 @@ func printReport(w io.Writer, r admin.Report) {
 		}
 		wrap(w, fmt.Sprintf("%-9s", printable(f.Level, 9)), head)
 		if f.Do != "" {
-			wrap(w, "          -> ", printable(f.Do, 0))
+			wrap(w, "         -> ", printable(f.Do, 0))
 		}
 	}
 	if r.OK {

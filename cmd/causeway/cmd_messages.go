@@ -24,7 +24,7 @@ func (c *cli) messagesListCommand() *cobra.Command {
 	var state string
 	var limit int
 	cmd := &cobra.Command{
-		Use:   "ls --state STATE",
+		Use:   "ls [--state STATE]",
 		Short: "List messages in a state, newest first; no text",
 		Long: `List messages in a state, newest first; no text is shown.
 
@@ -47,8 +47,8 @@ func printMessages(w io.Writer, list messageList, state string) {
 	rows := make([][]string, 0, len(list.Messages))
 	for _, m := range list.Messages {
 		rows = append(rows, []string{
-			m.ID, m.Conv, m.Account, instant(m.DueAt), number(m.Attempts), orDash(printable(m.Reason, 20)),
+			m.ID, m.Conv, m.Account, instant(m.DueAt), orDash(printable(m.Reason, 20)),
 		})
 	}
-	table(w, "no messages in state "+printable(state, 20), []string{"MESSAGE", "CONVERSATION", "ACCOUNT", "DUE", "TRIES", "REASON"}, rows)
+	table(w, "no messages in state "+printable(state, 20), []string{"MESSAGE", "CONVERSATION", "ACCOUNT", "DUE", "REASON"}, rows)
 }

@@ -75,10 +75,9 @@ sent it.`,
 }
 
 func printReject(w io.Writer, r rejectView) {
-	fields(w, "reject", count(r.ID), "refused", printable(r.Reason, 200), "received", instant(r.At), "platform", printable(r.Platform, 40),
-		"endpoint", printable(r.Endpoint, 60), "request", printable(r.RequestLine, 300), "body", size(r.Bytes))
-	printHeader(w, r.Header)
-	_, _ = fmt.Fprintf(w, "\nWhen the secret is mended: `causeway rejects readmit %d`.\n", r.ID)
+	fields(w, append([]string{"reject", count(r.ID), "refused", printable(r.Reason, 200), "received", instant(r.At), "platform", printable(r.Platform, 40),
+		"endpoint", printable(r.Endpoint, 60), "request", printable(r.RequestLine, 300), "body", size(r.Bytes)}, headerFields(r.Header)...)...)
+	_, _ = fmt.Fprintf(w, "\ncauseway rejects readmit %d   takes it back when the secret is mended\n", r.ID)
 }
 
 func (c *cli) rejectsReadmitCommand() *cobra.Command {
@@ -114,6 +113,6 @@ ever taken back without a right signature.`,
 func printReadmitted(w io.Writer, r admin.Readmitted) {
 	_, _ = fmt.Fprintf(w, "readmitted %s\n", amount(r.Readmitted, "callback", "callbacks"))
 	if r.Refused > 0 {
-		_, _ = fmt.Fprintf(w, "%s not verify and stay\n", amount(r.Refused, "still does", "still do"))
+		_, _ = fmt.Fprintf(w, "still refused, and left where they are: %s\n", amount(r.Refused, "callback", "callbacks"))
 	}
 }

@@ -111,7 +111,7 @@ func printReplay(w io.Writer, r admin.ReplayRequest, s admin.ReplayStarted) {
 		_, _ = fmt.Fprintf(w, "%s started: %s\n", run, amount(s.Payloads, "payload", "payloads"))
 	}
 	if !r.Sealed && !r.SendReplies {
-		_, _ = fmt.Fprintf(w, "replies are held; `causeway messages ls --state held` lists them, `causeway replay release %s` sends them\n", run)
+		_, _ = fmt.Fprintf(w, "replies are held:\ncauseway messages ls --state held   lists them\ncauseway replay release %s   sends them\n", run)
 	}
 }
 

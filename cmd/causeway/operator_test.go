@@ -63,6 +63,11 @@ func TestOperatorCommands(t *testing.T) {
 		{name: "sums-quick", args: []string{"sums", "--quick"}},
 		{name: "doctor", args: []string{"doctor"}, code: exitFailed},
 		{name: "adopt-asks", args: []string{"adopt"}, code: exitUsage},
+		{name: "conv-show-unknown", args: []string{"conv", "show", strings.Repeat("a", 26)}, code: exitNotFound},
+		{name: "dead-show-unknown", args: []string{"dead", "show", "dl_01K2F0000000000000000000ZZ"}, code: exitNotFound},
+		{name: "archive-show-bad-id", args: []string{"archive", "show", "../../etc/passwd"}, code: exitNotFound},
+		{name: "archive-show-no-id", args: []string{"archive", "show", "nonsense"}, code: exitUsage},
+		{name: "archive-ls-bad", args: []string{"archive", "ls", "--endpoint", "NO", "--limit", "-3"}, code: exitUsage},
 		{name: "adopt", args: []string{"adopt", "--yes"}, deeds: []string{"adopt by root"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +82,7 @@ func TestOperatorCommands(t *testing.T) {
 			}
 			golden(t, c.name, "$ causeway "+strings.Join(c.args, " ")+"\n"+got.out+stderrOf(got))
 			for i, line := range strings.Split(got.out, "\n") {
-				if n := len([]rune(line)); n > 120 {
+				if n := len([]rune(line)); n > screenWidth {
 					t.Errorf("line %d is %d characters wide: %s", i, n, line)
 				}
 			}
