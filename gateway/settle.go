@@ -71,6 +71,7 @@ type GateState struct {
 	LastSeq   uint64
 	Messages  uint64 // offers in the stream
 	Delivered uint64 // highest stream sequence handed to a worker
+	AckFloor  uint64 // every offer up to this one is acked, as the broker sees it
 	Pulls     int    // workers waiting for work
 	Unacked   int    // handed out, not acked
 	Paused    bool

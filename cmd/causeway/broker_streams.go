@@ -77,6 +77,15 @@ func (b *broker) Hold(ctx context.Context, app string, paused bool) error {
 	return s.Hold(ctx, app, paused)
 }
 
+// Revive is for gate.Stream.
+func (b *broker) Revive(ctx context.Context, app string) error {
+	s, err := b.stream()
+	if err != nil {
+		return err
+	}
+	return s.Revive(ctx, app)
+}
+
 // TakeAnswers is for outbox.Replies.
 func (b *broker) TakeAnswers(ctx context.Context, from gateway.ReplyPosition,
 	fn func(ctx context.Context, at gateway.ReplyPosition, answers []gateway.TakenAnswer) error) error {

@@ -23,7 +23,15 @@ type Stream interface {
 	GateState(ctx context.Context, app string) (gateway.GateState, error)
 	OpenOffers(ctx context.Context, app string) ([]gateway.OpenOffer, error)
 	Withdraw(ctx context.Context, app string, seq uint64) error
+	// Control holds and lets go of what is in the stream, and makes the
+	// consumer anew when it does not hand out what is there.
+	Control
+}
+
+// Control is what the gate does to the application's consumer.
+type Control interface {
 	Hold(ctx context.Context, app string, paused bool) error
+	Revive(ctx context.Context, app string) error
 }
 
 // Intake tells how far the answers are taken, so that an offer that left the
@@ -78,6 +86,8 @@ type place struct {
 	seq   uint64 // of the open offer
 	// closed counts refusals in a row: the offer before is not acked yet.
 	closed int
+	// acked counts looks at which the broker took the open offer for acked.
+	acked int
 	// running is how long the open offer has been with a worker.
 	running time.Duration
 	due     time.Time // in the timers
@@ -224,7 +234,7 @@ func (g *Gate) offer(ctx context.Context) time.Duration {
 func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 	switch r.State {
 	case gateway.OfferTaken, gateway.OfferDuplicate:
-		p.state, p.seq, p.closed, p.running = placeOpen, r.Seq, 0, 0
+		p.state, p.seq, p.closed, p.running, p.acked = placeOpen, r.Seq, 0, 0, 0
 		g.open++
 		g.highest = max(g.highest, r.Seq)
 		return 0

@@ -197,6 +197,22 @@ func TestRowBetweenSettlementAndItsNews(t *testing.T) {
 	})
 }
 
+// An offer that the broker takes for acked although it is there would wait for
+// ever: the consumer is made anew.
+func TestOrphanedOffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 1)
+		start(t, m, app())
+		m.set(func() { m.floor = m.seq })
+		time.Sleep(7 * time.Second)
+		synctest.Wait()
+		if m.revived != 1 || len(m.dead) != 0 || len(m.stream) != 1 {
+			t.Errorf("revived %d times, dead %v, stream %v", m.revived, m.dead, m.stream)
+		}
+	})
+}
+
 // The watchdog takes an event away from a handler that never ends, but not
 // while the application as a whole is down.
 func TestWatchdog(t *testing.T) {

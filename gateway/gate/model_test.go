@@ -25,6 +25,8 @@ type model struct {
 	ids     map[string]uint64
 	stream  map[string]stored // by conversation
 	handed  uint64
+	floor   uint64 // acked, as the consumer believes
+	revived int
 	down    bool
 	paused  bool
 	pulls   int
@@ -148,7 +150,7 @@ func (m *model) GateState(context.Context, string) (gateway.GateState, error) {
 	if m.down {
 		return gateway.GateState{}, errors.New("down")
 	}
-	return gateway.GateState{Created: m.life, LastSeq: m.seq, Messages: uint64(len(m.stream)), Delivered: m.handed, Pulls: m.pulls, Paused: m.paused}, nil
+	return gateway.GateState{Created: m.life, LastSeq: m.seq, Messages: uint64(len(m.stream)), Delivered: m.handed, AckFloor: m.floor, Pulls: m.pulls, Paused: m.paused}, nil
 }
 
 func (m *model) OpenOffers(context.Context, string) ([]gateway.OpenOffer, error) {
@@ -179,6 +181,13 @@ func (m *model) Hold(_ context.Context, _ string, paused bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.paused = paused
+	return nil
+}
+
+func (m *model) Revive(context.Context, string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.floor, m.revived = 0, m.revived+1
 	return nil
 }
 

@@ -43,8 +43,7 @@ func (g *Gate) look(ctx context.Context) {
 	} else {
 		g.fewer = 0
 	}
-	adopt := g.refused()
-	if g.fewer < fewerTicks && !adopt {
+	if g.fewer < fewerTicks && !g.refused() && !g.taken(&state) {
 		return
 	}
 	open, err := g.o.Stream.OpenOffers(ctx, g.o.App.Name)
@@ -56,9 +55,43 @@ func (g *Gate) look(ctx context.Context) {
 		byConv[open[i].Conv] = &open[i]
 	}
 	g.adopt(byConv)
-	if g.fewer >= fewerTicks {
-		g.fewer = 0
-		g.silent(ctx, byConv)
+	g.orphans(ctx, byConv)
+	g.fewer = 0
+	g.silent(ctx, byConv)
+}
+
+// taken counts, for every open offer, the looks at which the broker took it for
+// acked, and says whether some was often enough: its answer is missing, or the
+// broker is wrong about it.
+func (g *Gate) taken(s *gateway.GateState) bool {
+	found := false
+	for _, p := range g.places {
+		if p.state != placeOpen || p.seq > s.AckFloor {
+			continue
+		}
+		p.acked++
+		found = found || p.acked >= fewerTicks
+	}
+	return found
+}
+
+// orphans finds offers that lie in the stream and that the broker takes for
+// acked: no worker will ever see them, unless the consumer is made anew. That
+// happens when a stream lost its end on a full disk and its consumer did not.
+func (g *Gate) orphans(ctx context.Context, open map[string]*gateway.OpenOffer) {
+	for _, p := range g.places {
+		o := open[p.conv]
+		if p.state != placeOpen || p.acked < fewerTicks || o == nil || o.Seq != p.seq {
+			continue
+		}
+		if err := g.o.Stream.Revive(ctx, g.o.App.Name); err != nil {
+			g.o.Log.Warn("gate.revive_failed", zap.String("app", g.o.App.Name), zap.Error(err))
+			return
+		}
+		for _, q := range g.places {
+			q.acked = 0
+		}
+		return
 	}
 }
 

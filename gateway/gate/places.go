@@ -88,7 +88,7 @@ func (g *Gate) reset(p *place, head *gateway.Pending) {
 // replace gives the place a new head and schedules it.
 func (g *Gate) replace(p *place, head gateway.Pending) {
 	g.leave(p)
-	p.head, p.seq, p.closed, p.running = head, 0, 0, 0
+	p.head, p.seq, p.closed, p.running, p.acked = head, 0, 0, 0, 0
 	g.schedule(p)
 }
 
