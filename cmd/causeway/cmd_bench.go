@@ -78,7 +78,9 @@ func (b *bench) floorChildCommand() *cobra.Command {
 	var cpu string
 	cmd := &cobra.Command{
 		Use: "child-floor FILE", Hidden: true, Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return failed(b.c.floorChild(cmd.Context(), args[0], cpu)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return failed(b.c.floorChild(cmd.Context(), args[0], cpu))
+		},
 	}
 	cmd.Flags().StringVar(&cpu, "profile", "", "")
 	return cmd
@@ -91,7 +93,9 @@ func (b *bench) gatewayChildCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use: "child-gateway", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return failed(b.c.gatewayChild(cmd.Context(), relayOff, cpu)) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return failed(b.c.gatewayChild(cmd.Context(), relayOff, cpu))
+		},
 	}
 	cmd.Flags().BoolVar(&relayOff, "relay-off", false, "")
 	cmd.Flags().StringVar(&cpu, "profile", "", "")
