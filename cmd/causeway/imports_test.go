@@ -24,7 +24,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	if len(packages["gateway"]) == 0 || len(packages["cmd/causeway"]) == 0 {
 		t.Fatalf("found no packages to look at: %v", packages)
 	}
-	for _, name := range sortedKeys(packages) {
+	for _, name := range sortedNames(packages) {
 		for _, imported := range packages[name] {
 			if why := broken(name, imported); why != "" {
 				t.Errorf("package %s imports %s: %s", name, imported, why)
@@ -213,7 +213,7 @@ func imports(t *testing.T, root string) map[string][]string {
 	return out
 }
 
-func sortedKeys(m map[string][]string) []string {
+func sortedNames(m map[string][]string) []string {
 	out := make([]string, 0, len(m))
 	for k := range m {
 		out = append(out, k)
