@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -61,7 +62,7 @@ func sceneMany(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for _, who := range sortedKeys(texts) {
+	for _, who := range slices.Sorted(maps.Keys(texts)) {
 		if err := r.waitReplies(ctx, who, texts[who]...); err != nil {
 			return err
 		}
@@ -258,13 +259,4 @@ func spell(d time.Duration) string {
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	}
 	return fmt.Sprintf("%g s", d.Seconds())
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
