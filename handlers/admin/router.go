@@ -54,7 +54,9 @@ func NewRouter(o Options) http.Handler {
 	e.ForwardedByClientIP = false
 	e.Use(r.recovered, noStore)
 	e.NoRoute(func(c *gin.Context) { problem(c, http.StatusNotFound, "there is no such path", nil) })
-	e.NoMethod(func(c *gin.Context) { problem(c, http.StatusMethodNotAllowed, "the path does not take this method", nil) })
+	e.NoMethod(func(c *gin.Context) {
+		problem(c, http.StatusMethodNotAllowed, "the path does not take this method", nil)
+	})
 
 	e.GET("/healthz", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", r.ready)

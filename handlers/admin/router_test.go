@@ -1,0 +1,511 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/store"
+)
+
+const (
+	viewer   = "viewer-LEAKMARK-0123456789"
+	operator = "operator-LEAKMARK-0123456789"
+	root     = "admin-LEAKMARK-0123456789"
+
+	payloadID = "pl_01JDRX5S3V8P9A6K2M4N7Q0T1W"
+	deadID    = "dl_01JDRX5S3V8P9A6K2M4N7Q0T1W"
+	conv      = "abcdefghijklmnopqrstuvwx23"
+)
+
+// api answers from memory and writes down what it was asked.
+type api struct {
+	mu     sync.Mutex
+	calls  []string
+	fail   error
+	panics bool
+}
+
+func (a *api) called(format string, args ...any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls = append(a.calls, fmt.Sprintf(format, args...))
+	if a.panics {
+		panic("LEAKMARK")
+	}
+	return a.fail
+}
+
+// taken returns the calls since the last time.
+func (a *api) taken() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := strings.Join(a.calls, "; ")
+	a.calls = nil
+	return out
+}
+
+func at(hour int) time.Time { return time.Date(2026, 11, 29, hour, 0, 0, 0, time.UTC) }
+
+func samplePayload() gateway.Payload {
+	return gateway.Payload{
+		Pos: 7, ID: payloadID, Platform: "wecom", Endpoint: "corp", ReceivedAt: at(1),
+		RequestLine: "POST /webhooks/wecom/corp?msg_signature=LEAKMARK&LEAKMARK&nonce=LEAKMARK HTTP/1.1",
+		Header:      http.Header{"Content-Type": {"text/xml"}}, Body: []byte("<xml>LEAKMARK</xml>"), KeyFP: "abc",
+	}
+}
+
+func (a *api) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+	p := samplePayload()
+	p.Body = nil
+	return []gateway.Payload{p}, a.called("payloads %d %s %s %q %d", q.Before, stamp(q.Since), stamp(q.Until), q.Endpoint, q.Limit)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("15:04")
+}
+
+func (a *api) Payload(_ context.Context, ref admin.PayloadRef) (*gateway.Payload, store.PayloadStatus, error) {
+	p := samplePayload()
+	return &p, store.PayloadStatus{State: gateway.PayloadRelayed, Items: []store.ItemStatus{{Index: 0, State: gateway.ItemEvent, Event: "ev_x", Conv: conv, Seq: 3}}},
+		a.called("payload %d %s", ref.Pos, ref.ID)
+}
+
+func (a *api) Rejects(_ context.Context, before int64, limit int) ([]gateway.Reject, error) {
+	return []gateway.Reject{{ID: 5, At: at(1), Reason: "not verified", Payload: samplePayload()}}, a.called("rejects %d %d", before, limit)
+}
+
+func (a *api) Reject(_ context.Context, id int64) (*gateway.Reject, error) {
+	return &gateway.Reject{ID: id, Payload: samplePayload()}, a.called("reject %d", id)
+}
+
+func (a *api) Readmit(_ context.Context, id int64, by string) (string, error) {
+	return payloadID, a.called("readmit %d by %s", id, by)
+}
+
+func (a *api) ReadmitAll(_ context.Context, endpoint, by string) (admin.Readmitted, error) {
+	return admin.Readmitted{Readmitted: 2}, a.called("readmit all %q by %s", endpoint, by)
+}
+
+func (a *api) Dead(_ context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error) {
+	return nil, a.called("dead %+v", q)
+}
+
+func (a *api) DeadLetter(_ context.Context, id string) (*gateway.DeadLetter, error) {
+	return &gateway.DeadLetter{ID: id}, a.called("dead letter %s", id)
+}
+
+func (a *api) Requeue(_ context.Context, id, by string) error {
+	return a.called("requeue %s by %s", id, by)
+}
+func (a *api) Drop(_ context.Context, id, by string) error { return a.called("drop %s by %s", id, by) }
+func (a *api) RequeueAll(_ context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
+	return admin.RequeuedAll{Requeued: 1}, a.called("requeue all %+v by %s", q, by)
+}
+
+func (a *api) StartReplay(_ context.Context, r admin.ReplayRequest, by string) (admin.ReplayStarted, error) {
+	return admin.ReplayStarted{Run: "run_1", Started: true}, a.called("replay %q %q %q %v %q %v by %s", r.Run, r.Payload, r.Conv, r.Sealed, r.Endpoint, r.SendReplies, by)
+}
+
+func (a *api) ReleaseReplay(_ context.Context, run, by string) (int, error) {
+	return 4, a.called("release %s by %s", run, by)
+}
+
+func (a *api) Applications(context.Context) ([]admin.ApplicationState, error) {
+	return []admin.ApplicationState{{Name: "bot"}}, a.called("apps")
+}
+
+func (a *api) PauseApplication(_ context.Context, name, by string) error {
+	return a.called("pause %s by %s", name, by)
+}
+
+func (a *api) ResumeApplication(_ context.Context, name, by string) error {
+	return a.called("resume %s by %s", name, by)
+}
+
+func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.Conversation, error) {
+	return &gateway.Conversation{Conv: conv}, a.called("conversation %s %d", conv, limit)
+}
+
+func (a *api) FindConversation(_ context.Context, platform, account string, id gateway.Identity) (string, error) {
+	return conv, a.called("find %s %s %s %s", platform, account, id.Kind, id.Value)
+}
+
+func (a *api) Messages(_ context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error) {
+	return []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}}}, a.called("messages %s %d", state, limit)
+}
+
+func (a *api) Doctor(context.Context) (admin.Report, error) {
+	return admin.Report{OK: true}, a.called("doctor")
+}
+
+func (a *api) KeptSums(context.Context) (gateway.Sums, error) {
+	var s gateway.Sums
+	s.Payloads.Archived, s.Apps = 3, map[string]gateway.AppSums{"bot": {Wanted: 2, Settled: 2}}
+	return s, a.called("kept")
+}
+
+func (a *api) RecountedSums(context.Context) (gateway.Sums, error) {
+	return gateway.Sums{}, a.called("recounted")
+}
+
+func (a *api) Counters(context.Context) (map[string]int64, error) {
+	return map[string]int64{"late": 1}, a.called("counters")
+}
+
+func (a *api) RecordAudit(_ context.Context, e gateway.AuditEntry) error {
+	return a.called("audit %s %s by %s", e.What, e.Target, e.By)
+}
+
+func (a *api) AuditLog(_ context.Context, limit int) ([]gateway.AuditEntry, error) {
+	return nil, a.called("audit log %d", limit)
+}
+
+func (a *api) Adopt(_ context.Context, by string) error { return a.called("adopt by %s", by) }
+
+// surface is the router over real HTTP.
+type surface struct {
+	*api
+	url    string
+	tokens []admin.Token
+	ready  bool
+	logs   *observer.ObservedLogs
+}
+
+func open(t *testing.T) *surface {
+	t.Helper()
+	core, logs := observer.New(zap.DebugLevel)
+	s := &surface{api: &api{}, logs: logs, ready: true, tokens: []admin.Token{
+		{Name: "anna", Role: admin.RoleViewer, Hash: admin.HashToken(viewer)},
+		{Name: "otto", Role: admin.RoleOperator, Hash: admin.HashToken(operator)},
+		{Name: "ada", Role: admin.RoleAdmin, Hash: admin.HashToken(root)},
+		{Name: "odd", Role: "owner", Hash: admin.HashToken("role-that-does-not-exist")},
+	}}
+	registry := prometheus.NewRegistry()
+	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "causeway_sample_total", Help: "A sample."})
+	registry.MustRegister(seen) //nolint:forbidigo // a method of this test's registry
+	srv := httptest.NewServer(admin.NewRouter(admin.Options{
+		Tokens: func() []admin.Token { return s.tokens }, Gatherer: registry, API: s.api, Log: zap.New(core), Now: func() time.Time { return at(12) },
+		Ready: func(context.Context) admin.Readiness {
+			return admin.Readiness{OK: s.ready, Components: []admin.Component{{Name: "nats", State: "degraded"}}}
+		},
+	}))
+	t.Cleanup(srv.Close)
+	s.url = srv.URL
+	return s
+}
+
+// send makes a request; target is method and path.
+func (s *surface) send(t *testing.T, token, target, body string) (int, http.Header, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(target, " ")
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(text)
+}
+
+// Every route, with the least role it takes and what the API is asked.
+func TestRoutes(t *testing.T) {
+	s := open(t)
+	for _, c := range []struct {
+		least  admin.Role
+		target string
+		body   string
+		calls  string
+	}{
+		{"viewer", "GET /metrics", "", ""},
+		{"viewer", "GET /api/v1/payloads", "", `payloads 0 - - "" 50`},
+		{"viewer", "GET /api/v1/payloads?endpoint=corp&since=2026-11-29T01:00:00Z&until=2026-11-29T03:00:00%2B01:00&before=9&limit=7", "", `payloads 9 01:00 02:00 "corp" 7`},
+		{"viewer", "GET /api/v1/payloads/" + payloadID, "", "payload 0 " + payloadID},
+		{"viewer", "GET /api/v1/payloads/7", "", "payload 7 "},
+		{"operator", "GET /api/v1/payloads/7?body=1", "", "payload 7 ; audit read payload body " + payloadID + " by otto"},
+		{"viewer", "GET /api/v1/rejects?before=9", "", "rejects 9 50"},
+		{"viewer", "GET /api/v1/rejects/5", "", "reject 5"},
+		{"operator", "GET /api/v1/rejects/5?body=true", "", "reject 5; audit read reject body 5 by otto"},
+		{"operator", "POST /api/v1/rejects/5/readmit", "", "readmit 5 by otto"},
+		{"operator", "POST /api/v1/rejects/readmit?endpoint=corp", "", `readmit all "corp" by otto`},
+		{"viewer", "GET /api/v1/dead?app=bot&kind=event&state=open&reason=no_account&limit=3", "", "dead {App:bot Kind:event State:open Reason:no_account Limit:3}"},
+		{"viewer", "GET /api/v1/dead/" + deadID, "", "dead letter " + deadID},
+		{"operator", "POST /api/v1/dead/" + deadID + "/requeue", "", "requeue " + deadID + " by otto"},
+		{"operator", "POST /api/v1/dead/requeue?app=bot", "", "requeue all {App:bot Kind: State: Reason: Limit:50} by otto"},
+		{"admin", "POST /api/v1/dead/" + deadID + "/drop", "", "drop " + deadID + " by ada"},
+		{"operator", "POST /api/v1/replays", `{"conv":"` + conv + `","run":"run_a-1","send_replies":true}`, `replay "run_a-1" "" "` + conv + `" false "" true by otto`},
+		{"operator", "POST /api/v1/replays", `{"sealed":true,"endpoint":"corp"}`, `replay "" "" "" true "corp" false by otto`},
+		{"admin", "POST /api/v1/replays/run_a-1/release", "", "release run_a-1 by ada"},
+		{"viewer", "GET /api/v1/apps", "", "apps"},
+		{"operator", "POST /api/v1/apps/bot/pause", "", "pause bot by otto"},
+		{"operator", "POST /api/v1/apps/bot/resume", "", "resume bot by otto"},
+		{"viewer", "GET /api/v1/conversations/" + conv + "?limit=5", "", "conversation " + conv + " 5"},
+		{"viewer", "GET /api/v1/conversations:find?platform=whatsapp&account=shop-a&kind=phone&identity=15550100001", "", "find whatsapp shop-a phone 15550100001"},
+		{"viewer", "GET /api/v1/messages?state=unknown", "", "messages unknown 50"},
+		{"viewer", "GET /api/v1/sums", "", "kept; counters"},
+		{"viewer", "GET /api/v1/sums?recount=1", "", "kept; recounted; counters"},
+		{"viewer", "GET /api/v1/doctor", "", "doctor"},
+		{"admin", "GET /api/v1/audit?limit=9", "", "audit log 9"},
+		{"admin", "POST /api/v1/adopt", "", "adopt by ada"},
+	} {
+		t.Run(c.target, func(t *testing.T) {
+			enough := map[admin.Role]string{"viewer": viewer, "operator": operator, "admin": root}[c.least]
+			tooLittle := map[admin.Role]string{"viewer": "", "operator": viewer, "admin": operator}[c.least]
+			refused := map[admin.Role]int{"viewer": 401, "operator": 403, "admin": 403}[c.least]
+
+			status, header, text := s.send(t, tooLittle, c.target, c.body)
+			if status != refused || header.Get("Content-Type") != "application/problem+json" {
+				t.Errorf("too little: %d %s %s", status, header.Get("Content-Type"), text)
+			}
+			if calls := s.taken(); calls != "" {
+				t.Errorf("refused, and yet asked: %s", calls)
+			}
+			status, header, text = s.send(t, enough, c.target, c.body)
+			if status != 200 || header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%d %s", status, text)
+			}
+			if calls := s.taken(); calls != c.calls {
+				t.Errorf("asked %s, want %s", calls, c.calls)
+			}
+			if strings.Contains(text, "LEAK") && !strings.Contains(c.target, "body=") {
+				t.Errorf("shown: %s", text)
+			}
+			if c.target != "GET /metrics" && !json.Valid([]byte(text)) {
+				t.Errorf("no JSON: %s", text)
+			}
+			if status, _, _ := s.send(t, root, c.target, c.body); status != 200 {
+				t.Errorf("as admin: %d", status)
+			}
+			s.taken()
+		})
+	}
+	if strings.Contains(fmt.Sprint(s.logs.All()), "LEAK") {
+		t.Error("a token is in the log")
+	}
+}
+
+func TestTokens(t *testing.T) {
+	s := open(t)
+	for name, headers := range map[string][]string{
+		"none":          nil,
+		"empty":         {""},
+		"scheme only":   {"Bearer"},
+		"empty token":   {"Bearer  "},
+		"other scheme":  {"Basic " + root},
+		"wrong":         {"Bearer LEAKMARK-wrong"},
+		"longer":        {"Bearer " + root + "x"},
+		"shorter":       {"Bearer " + root[:len(root)-1]},
+		"two headers":   {"Bearer " + root, "Bearer " + root},
+		"unknown role":  {"Bearer role-that-does-not-exist"},
+		"the hash":      {fmt.Sprintf("Bearer %x", admin.HashToken(root))},
+		"not ASCII":     {"Bearer \xe9\xff"},
+		"token as name": {"Bearer ada"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/api/v1/apps", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header["Authorization"] = headers
+			res, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = res.Body.Close() }()
+			text, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.StatusCode != 401 || res.Header.Get("WWW-Authenticate") == "" || strings.Contains(string(text), "LEAK") {
+				t.Errorf("%d %s", res.StatusCode, text)
+			}
+		})
+	}
+	if status, _, _ := s.send(t, root, "GET /api/v1/apps", ""); status != 200 {
+		t.Errorf("the right token: %d", status)
+	}
+	s.tokens = nil
+	if status, _, _ := s.send(t, root, "GET /api/v1/apps", ""); status != 401 {
+		t.Errorf("with no tokens at all: %d", status)
+	}
+	if calls := s.taken(); strings.Count(calls, "apps") != 1 {
+		t.Errorf("asked: %s", calls)
+	}
+}
+
+func TestHealth(t *testing.T) {
+	s := open(t)
+	if status, _, text := s.send(t, "", "GET /healthz", ""); status != 200 || text != "ok\n" {
+		t.Errorf("healthz %d %q", status, text)
+	}
+	want := `{"ok":true,"components":[{"name":"nats","state":"degraded"}]}`
+	if status, _, text := s.send(t, "", "GET /readyz", ""); status != 200 || text != want {
+		t.Errorf("readyz %d %s", status, text)
+	}
+	s.ready = false
+	if status, _, _ := s.send(t, "", "GET /readyz", ""); status != 503 {
+		t.Errorf("not ready: %d", status)
+	}
+	if _, _, text := s.send(t, viewer, "GET /metrics", ""); !strings.Contains(text, "causeway_sample_total 0") {
+		t.Errorf("metrics %s", text)
+	}
+}
+
+// A request that cannot be used is refused before the API is asked, naming each
+// field.
+func TestInvalidRequests(t *testing.T) {
+	s := open(t)
+	for _, c := range []struct {
+		target, body string
+		status       int
+		fields       string
+	}{
+		{"GET /api/v1/payloads?limit=0&since=yesterday&endpoint=A&colour=red", "", 400, "colour endpoint since limit"},
+		{"GET /api/v1/payloads?limit=1&limit=2", "", 400, "limit"},
+		{"GET /api/v1/payloads?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "", 400, "until"},
+		{"GET /api/v1/payloads?before=" + payloadID, "", 400, "before"},
+		{"GET /api/v1/payloads/..%2f..%2fetc%2fpasswd", "", 404, ""},
+		{"GET /api/v1/payloads/..", "", 400, "id"},
+		{"GET /api/v1/payloads/0", "", 400, "id"},
+		{"GET /api/v1/payloads/pl_x?body=2", "", 400, "body id"},
+		{"GET /api/v1/rejects/-1", "", 400, "id"},
+		{"GET /api/v1/rejects/99999999999999999999", "", 400, "id"},
+		{"GET /api/v1/dead?kind=x&state=y&reason=Z1&app=-", "", 400, "app kind state reason"},
+		{"GET /api/v1/dead/" + payloadID, "", 400, "id"},
+		{"POST /api/v1/dead/requeue?state=dropped", "", 400, "state"},
+		{"GET /api/v1/messages", "", 400, "state"},
+		{"GET /api/v1/conversations/%3E", "", 400, "conv"},
+		{"GET /api/v1/conversations:find?platform=sms", "", 400, "platform account kind identity"},
+		{"POST /api/v1/apps/a.b/pause", "", 400, "name"},
+		{"POST /api/v1/replays", "", 400, "body"},
+		{"POST /api/v1/replays", "{", 400, "body"},
+		{"POST /api/v1/replays", `{"sealed":"LEAKMARK"}`, 400, "sealed"},
+		{"POST /api/v1/replays", `{"LEAKMARK":1}`, 400, "body"},
+		{"POST /api/v1/replays", `{"sealed":true}{}`, 400, "body"},
+		{"POST /api/v1/replays", `{}`, 400, "payload"},
+		{"POST /api/v1/replays", `{"payload":"` + payloadID + `","sealed":true}`, 400, "payload"},
+		{"POST /api/v1/replays", `{"since":"2026-11-29T00:00:00Z"}`, 400, "since"},
+		{"POST /api/v1/replays", `{"payload":"../x","run":"x","conv":"*","endpoint":"*"}`, 400, "run payload conv endpoint payload endpoint"},
+		{"POST /api/v1/replays", `{"payload":"` + strings.Repeat("a", 100_000) + `"}`, 413, ""},
+		{"POST /api/v1/replays/other/release", "", 400, "run"},
+		{"GET /api/v1/none", "", 404, ""},
+		{"DELETE /api/v1/apps", "", 405, ""},
+	} {
+		t.Run(c.target+" "+c.fields, func(t *testing.T) {
+			status, header, text := s.send(t, root, c.target, c.body)
+			var p admin.Problem
+			if err := json.Unmarshal([]byte(text), &p); err != nil || header.Get("Content-Type") != "application/problem+json" {
+				t.Fatalf("%d %s: %v", status, text, err)
+			}
+			names := make([]string, 0, 4)
+			for _, f := range p.Errors {
+				names = append(names, f.Field)
+				if f.Detail == "" {
+					t.Errorf("%s without a word", f.Field)
+				}
+			}
+			if got := strings.Join(names, " "); status != c.status || p.Status != c.status || got != c.fields {
+				t.Errorf("%d, fields %s: %s", status, got, text)
+			}
+			if strings.Contains(text, "LEAK") {
+				t.Errorf("a value is repeated: %s", text)
+			}
+			if calls := s.taken(); calls != "" {
+				t.Errorf("and yet asked: %s", calls)
+			}
+		})
+	}
+}
+
+// The API's errors become statuses; what is none of the gateway's words is
+// logged and not shown.
+func TestErrors(t *testing.T) {
+	s := open(t)
+	for _, c := range []struct {
+		err    error
+		status int
+	}{
+		{fmt.Errorf("x: %w", gateway.ErrNotFound), 404},
+		{gateway.ErrConflict, 409},
+		{gateway.ErrUnverified, 409},
+		{gateway.ErrNoSecret, 409},
+		{gateway.ErrUnavailable, 503},
+		{context.DeadlineExceeded, 503},
+		{&admin.InvalidError{Fields: []admin.InvalidField{{Field: "name", Detail: "is unknown"}}}, 400},
+		{errors.New("disk full"), 500},
+	} {
+		s.fail = c.err
+		for _, target := range []string{"GET /api/v1/payloads/7", "POST /api/v1/rejects/5/readmit", "POST /api/v1/apps/bot/pause", "GET /api/v1/sums", "GET /api/v1/messages?state=held"} {
+			status, _, text := s.send(t, root, target, "")
+			if status != c.status || !strings.Contains(text, `"status":`) || strings.Contains(text, "disk full") {
+				t.Errorf("%v, %s: %d %s", c.err, target, status, text)
+			}
+		}
+	}
+	if n := s.logs.FilterMessage("admin.failed").Len(); n != 5 {
+		t.Errorf("%d lines for 5 faults", n)
+	}
+	s.panics = true
+	if status, _, text := s.send(t, root, "GET /api/v1/apps", ""); status != 500 || strings.Contains(text, "LEAK") {
+		t.Errorf("panic: %d %s", status, text)
+	}
+	if s.logs.FilterMessage("admin.panicked").Len() != 1 {
+		t.Error("the panic is not in the log")
+	}
+}
+
+// A raw body is shown only once its record is written.
+func TestRawBody(t *testing.T) {
+	s := open(t)
+	_, _, text := s.send(t, operator, "GET /api/v1/payloads/7?body=1", "")
+	var got struct {
+		RequestLine string `json:"request_line"`
+		Raw         string `json:"raw_request_line"`
+		Body        []byte `json:"body"`
+		State       string `json:"state"`
+		Items       []struct {
+			Event string `json:"event"`
+		} `json:"items"`
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := samplePayload()
+	if string(got.Body) != string(want.Body) || got.Raw != want.RequestLine || got.State != "relayed" || got.Items[0].Event != "ev_x" {
+		t.Errorf("%s", text)
+	}
+	if got.RequestLine != "POST /webhooks/wecom/corp?msg_signature=…&…&nonce=… HTTP/1.1" {
+		t.Errorf("request line %q", got.RequestLine)
+	}
+	s.api.fail = gateway.ErrUnavailable
+	if status, _, text := s.send(t, operator, "GET /api/v1/payloads/7?body=1", ""); status != 503 || strings.Contains(text, "body\":") {
+		t.Errorf("without a record: %d %s", status, text)
+	}
+}
