@@ -34,7 +34,7 @@ func ParsePayloadID(s string) (at time.Time, pos int64, err error) {
 		return time.Time{}, 0, fmt.Errorf("payload id: %w", gateway.ErrNotFound)
 	}
 	id, err := ulid.ParseStrict(rest)
-	if err != nil {
+	if err != nil || id.String() != rest { // one spelling only
 		return time.Time{}, 0, fmt.Errorf("payload id: %w", gateway.ErrNotFound)
 	}
 	pos = int64(binary.BigEndian.Uint64(id[6:14]))
