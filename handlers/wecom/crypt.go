@@ -98,7 +98,7 @@ func (c *Crypt) Seal(plain []byte, receiveID string, random16 [16]byte) string {
 	pad := padBlock - n%padBlock
 	frame := make([]byte, 0, n+pad)
 	frame = append(frame, random16[:]...)
-	frame = binary.BigEndian.AppendUint32(frame, uint32(len(plain))) //nolint:gosec // a callback is far below 4 GiB
+	frame = binary.BigEndian.AppendUint32(frame, uint32(len(plain)))
 	frame = append(frame, plain...)
 	frame = append(frame, receiveID...)
 	for range pad {
@@ -153,8 +153,6 @@ func (c *Crypt) open(encrypted string) (plain []byte, receiveID string, err erro
 }
 
 // errForeign: the key is right and the frame is addressed to somebody else.
-//
-//nolint:gochecknoglobals // a sentinel error is a constant
 var errForeign = sealed("foreign receive id")
 
 func sealed(check string) error { return fmt.Errorf("%w: %s", gateway.ErrSealed, check) }

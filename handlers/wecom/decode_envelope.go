@@ -15,8 +15,6 @@ const (
 )
 
 // Errors of an envelope and of the XML in it. They hold no part of the input.
-//
-//nolint:gochecknoglobals // sentinel errors are constants
 var (
 	errNotEnvelope = errors.New("neither an XML nor a JSON envelope")
 	errNoEncrypt   = errors.New("not exactly one Encrypt")

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-//nolint:gochecknoglobals // sentinel errors are constants
+// Errors of a document. They hold no part of it.
 var (
 	errDoctype = errors.New("document type declaration")
 	errTooBig  = errors.New("nested too deep or too many elements")

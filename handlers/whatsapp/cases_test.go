@@ -171,7 +171,7 @@ func TestCase22Echo(t *testing.T) {
 	}
 }
 
-// TestCase28OddIDs: ids are data; whatever is in one, the neighbours are read.
+// TestCase28OddIDs: ids are data; whatever is in one, the others are read.
 func TestCase28OddIDs(t *testing.T) {
 	for _, from := range []string{
 		"li.si", "*", ">", "li.>", ".", "..", "a..b", "a b", "a\tb", "a\r\nPUB evil 2\r\nhi", "你好", "$SYS.REQ.x",

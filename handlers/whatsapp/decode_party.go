@@ -11,8 +11,6 @@ import (
 // for the id of linked portfolios, up to 128 letters and digits. Old callbacks
 // carry one in fields meant for phone numbers. Source: Meta, "Business-scoped
 // user IDs".
-//
-//nolint:gochecknoglobals // a compiled constant
 var bsuidShape = regexp.MustCompile(`^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$`)
 
 // maxIDBytes bounds an identity. A group id has about 60 bytes; what is longer

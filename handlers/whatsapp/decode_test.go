@@ -43,7 +43,7 @@ func TestBrokenItems(t *testing.T) {
 			}
 			for _, i := range []int{0, 2} {
 				if items[i].Err != "" || items[i].Content.Text != "fine" || items[i].Kind != gateway.KindMessage {
-					t.Errorf("neighbour %d: %q", i, items[i].Err)
+					t.Errorf("item %d: %q", i, items[i].Err)
 				}
 			}
 			odd := items[1]
@@ -273,7 +273,7 @@ func TestStatusContent(t *testing.T) {
 		t.Error(diff)
 	}
 	if !gateway.OurMarker(it.Content.Status.Marker) {
-		t.Error("the marker is not recognised")
+		t.Error("the marker is not ours")
 	}
 	// Two participants of a group are two facts, the alias field is the same one.
 	ids := map[string]bool{}
