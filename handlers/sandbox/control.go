@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 // ControlPrefix is the path below which a sandbox is controlled.
@@ -116,7 +117,7 @@ func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host
 	}
-	return addr
+	return strings.Trim(addr, "[]")
 }
 
 func loopback(addr string) bool {
