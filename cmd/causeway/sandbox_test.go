@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/causewayhq/causeway/config"
+)
+
+// startSandbox runs the command and returns what it printed as JSON and how to
+// end it; ending checks the exit code.
+func startSandbox(t *testing.T, args ...string) sandboxCredentials {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	pipe := newJSONPipe()
+	var errs bytes.Buffer
+	done := make(chan int, 1)
+	args = append([]string{"sandbox", "--json", "--whatsapp-listen", "127.0.0.1:0", "--wecom-listen", "127.0.0.1:0"}, args...)
+	go func() {
+		code := executeTo(ctx, stdio{in: strings.NewReader(""), out: pipe.w, err: &errs}, args...)
+		_ = pipe.w.Close()
+		done <- code
+	}()
+	t.Cleanup(func() {
+		stop()
+		select {
+		case code := <-done:
+			if code != exitOK {
+				t.Errorf("exit code %d: %s", code, errs.String())
+			}
+		case <-time.After(30 * time.Second):
+			t.Error("did not stop")
+		}
+	})
+	var cred sandboxCredentials
+	if err := pipe.r.Decode(&cred); err != nil {
+		t.Fatalf("printed no credentials: %v; %s", err, errs.String())
+	}
+	return cred
+}
+
+// TestSandbox: the configuration printed is one that loads, and a gateway with it
+// verifies what the sandbox sends.
+func TestSandbox(t *testing.T) {
+	cred := startSandbox(t)
+	r := receiver{status: http.StatusOK}
+	cfg, err := config.Parse("printed", []byte(cred.yaml()+"applications:\n  - {name: trial, builtin: echo}\n"), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.dir, err = newDirectory(cfg, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	at := []string{"--at", cred.WhatsApp.APIBase}
+	steps := []struct {
+		args []string
+		says string
+	}{
+		{append([]string{"fault", "add", "--name", "slow", "--delay", "20ms", "--to", "15550100001", "--next", "2"}, at...), "slow is in force"},
+		{append([]string{"fault", "add", "--stage", "after", "--drop", "reset", "--no-statuses"}, at...), "fault-1 is in force"},
+		{append([]string{"fault", "ls"}, at...), "answer lost (reset), no statuses"},
+		{append([]string{"fault", "rm", "slow"}, at...), "fault-1"},
+		{append([]string{"fault", "rm"}, at...), "no faults"},
+		{append([]string{"calls"}, at...), "no calls"},
+		{append([]string{"calls", "--summary"}, at...), "taken twice  0"},
+		{[]string{"calls", "--platform", "wecom", "--at", cred.WeCom.APIBase}, "no calls"},
+	}
+	for _, s := range steps {
+		code, out, errs := execute(t.Context(), "", append([]string{"sandbox"}, s.args...)...)
+		if code != exitOK || !strings.Contains(out, s.says) {
+			t.Errorf("%q: exit code %d, printed %q, said %q", s.args, code, out, errs)
+		}
+	}
+}
+
+// TestSandboxOfConfig: started again with the configuration it printed, it has
+// the same credentials.
+func TestSandboxOfConfig(t *testing.T) {
+	cred := newSandboxCredentials()
+	cred.WhatsApp.APIBase, cred.WeCom.APIBase = "http://127.0.0.1:1", "http://127.0.0.1:2"
+	path := filepath.Join(t.TempDir(), "causeway.yaml")
+	if err := os.WriteFile(path, []byte(cred.yaml()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := startSandbox(t, "-c", path)
+	again.WhatsApp.APIBase, again.WeCom.APIBase = cred.WhatsApp.APIBase, cred.WeCom.APIBase
+	if again != cred {
+		t.Errorf("%+v instead of %+v", again, cred)
+	}
+}
+
+func TestSandboxErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"open to others": {[]string{"--wecom-listen", "0.0.0.0:0"}, exitUsage, "--wecom-listen must be a loopback address"},
+		"no address":     {[]string{"--whatsapp-listen", "9081"}, exitUsage, "loopback"},
+		"nothing to run": {[]string{"--whatsapp-listen", "", "--wecom-listen", ""}, exitUsage, "nothing to run"},
+		"none there":     {[]string{"calls", "--at", "127.0.0.1:1"}, exitUnreachable, "causeway sandbox"},
+		"what platform":  {[]string{"calls", "--platform", "x"}, exitUsage, "--platform must be"},
+		"no limit":       {[]string{"calls", "--limit", "0"}, exitUsage, "--limit"},
+		"a stray word":   {[]string{"faults"}, exitUsage, "faults"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := execute(t.Context(), "", append([]string{"sandbox"}, tc.args...)...)
+			if code != tc.code || !strings.Contains(errs, tc.says) {
+				t.Errorf("exit code %d, said %q", code, errs)
+			}
+		})
+	}
+	cred := startSandbox(t)
+	code, _, errs := execute(t.Context(), "", "sandbox", "fault", "add", "--stage", "during", "--at", cred.WeCom.APIBase)
+	if code != exitUsage || !strings.Contains(errs, "stage must be before or after") {
+		t.Errorf("exit code %d, said %q", code, errs)
+	}
+}
+
+// TestSandboxPage is what a reader sees; the configuration in it must load as it
+// is printed.
+func TestSandboxPage(t *testing.T) {
+	cred := newSandboxCredentials()
+	cred.WhatsApp.APIBase, cred.WeCom.APIBase = "http://"+sandboxWhatsApp, "http://"+sandboxWeCom
+	var b bytes.Buffer
+	writeSandbox(&b, sandboxOptions{callback: "http://127.0.0.1:8080"}, &cred)
+	page := b.String()
+	_, rest, _ := strings.Cut(page, "causeway serve):\n")
+	text, _, found := strings.Cut(rest, "\nNext,")
+	if !found {
+		t.Fatalf("the page has no configuration:\n%s", page)
+	}
+	cfg, err := config.Parse("printed", []byte(text), os.LookupEnv)
+	if err != nil || len(cfg.Endpoints) != 2 || len(cfg.Accounts) != 2 || len(cfg.Applications) != 1 {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

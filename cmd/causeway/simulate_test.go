@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers"
+	"github.com/causewayhq/causeway/handlers/wecom"
+	"github.com/causewayhq/causeway/handlers/whatsapp"
+)
+
+// receiver takes callbacks, verifies and decodes them as the gateway does, and
+// answers with a status of its own.
+type receiver struct {
+	*httptest.Server
+	dir    *directory
+	status int
+
+	mu     sync.Mutex
+	items  []gateway.Item
+	bodies [][]byte
+	paths  []string
+}
+
+// newReceiver listens, and writes a configuration whose credentials and address
+// fit; it returns the file's path.
+func newReceiver(t *testing.T, status int) (*receiver, string) {
+	t.Helper()
+	r := &receiver{status: status}
+	r.Server = httptest.NewServer(http.HandlerFunc(r.take))
+	t.Cleanup(r.Close)
+	cred := newSandboxCredentials()
+	cred.WhatsApp.APIBase, cred.WeCom.APIBase = "http://127.0.0.1:1", "http://127.0.0.1:2"
+	text := "listen: \"" + r.Listener.Addr().String() + "\"\n" + cred.yaml()
+	path := filepath.Join(t.TempDir(), "causeway.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(path, os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.dir, err = newDirectory(cfg, time.Now); err != nil {
+		t.Fatal(err)
+	}
+	return r, path
+}
+
+func (r *receiver) take(w http.ResponseWriter, req *http.Request) {
+	var b bytes.Buffer
+	_, _ = b.ReadFrom(req.Body)
+	parts := strings.Split(strings.Trim(req.URL.Path, "/"), "/")
+	e, ok := r.dir.endpoint(parts[1], parts[2])
+	if !ok {
+		w.WriteHeader(http.StatusNotFound)
+		return
+	}
+	if _, err := e.Verify(&handlers.Request{RawQuery: req.URL.RawQuery, Header: req.Header, Body: b.Bytes()}); err != nil {
+		w.WriteHeader(e.RefusalStatus())
+		return
+	}
+	items, _, _ := e.Decode(&gateway.Payload{Platform: parts[1], Endpoint: parts[2], Body: b.Bytes()})
+	r.mu.Lock()
+	r.items, r.bodies, r.paths = append(r.items, items...), append(r.bodies, b.Bytes()), append(r.paths, req.URL.Path)
+	r.mu.Unlock()
+	w.WriteHeader(r.status)
+}
+
+func TestSimulate(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		kind gateway.Kind
+		look func(*gateway.Item) bool
+	}{
+		"text": {[]string{"whatsapp", "--text", "größer 😀 a/b", "--from", "+15550100007", "--id", "wamid.x"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return it.Content.Text == "größer 😀 a/b" && it.Content.ID == "wamid.x" && it.Chat.Identities[1].Value == "15550100007"
+		}},
+		"image":  {[]string{"whatsapp", "image", "--text", "caption"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media != nil && it.Content.Text == "caption" }},
+		"button": {[]string{"whatsapp", "button", "--choice", "yes"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Type == "button_reply" && it.Content.Choice.ID == "yes" }},
+		"list":   {[]string{"whatsapp", "list", "--choice", "row-2"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Type == "list_reply" && it.Content.Choice.ID == "row-2" }},
+		"echo":   {[]string{"whatsapp", "echo", "--id", "wamid.y"}, gateway.KindEcho, func(it *gateway.Item) bool { return it.Content.Echo.MessageID == "wamid.y" }},
+		"status": {[]string{"whatsapp", "status", "--id", "wamid.z", "--state", "read", "--marker", "ms_1"}, gateway.KindStatus, func(it *gateway.Item) bool {
+			return it.Content.Status.State == gateway.StatusRead && it.Content.Status.Marker == "ms_1"
+		}},
+		"failed status": {[]string{"whatsapp", "status", "--id", "wamid.z", "--state", "failed", "--code", "131047"}, gateway.KindStatus, func(it *gateway.Item) bool {
+			return len(it.Content.Status.Errors) == 1 && it.Content.Status.Errors[0].Code == 131047
+		}},
+		"wecom text": {[]string{"wecom", "--text", "你好 ]]> <b>", "--from", "ChenHao"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return it.Content.Text == "你好 ]]> <b>" && it.Chat.Identities[0].As == "ChenHao"
+		}},
+		"wecom image": {[]string{"wecom", "image"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media.ID != "" }},
+		"wecom voice": {[]string{"wecom", "voice"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media.Format == "amr" }},
+		"wecom event": {[]string{"wecom", "event", "--event", "view"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.view" }},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, path := newReceiver(t, http.StatusOK)
+			code, out, errs := execute(t.Context(), "", append([]string{"simulate", "-c", path}, tc.args...)...)
+			if code != exitOK {
+				t.Fatalf("exit code %d\n%s%s", code, out, errs)
+			}
+			if len(r.items) != 1 || r.items[0].Err != "" || r.items[0].Kind != tc.kind || !tc.look(&r.items[0]) {
+				t.Fatalf("the gateway reads %+v", r.items)
+			}
+			if !strings.Contains(out, "1 of 1 answered 200") {
+				t.Errorf("printed %q", out)
+			}
+		})
+	}
+}
+
+// TestSimulateMany: different callbacks differ, duplicates do not, customers are
+// spread.
+func TestSimulateMany(t *testing.T) {
+	r, path := newReceiver(t, http.StatusOK)
+	code, out, errs := execute(t.Context(), "", "simulate", "whatsapp", "-c", path, "--json", "--count", "6", "--customers", "3", "--duplicates", "2", "--parallel", "4")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	var result simulationResult
+	if err := json.Unmarshal([]byte(out), &result); err != nil {
+		t.Fatal(err)
+	}
+	keys, customers := map[string]int{}, map[string]bool{}
+	for _, it := range r.items {
+		keys[it.Key]++
+		customers[it.Chat.Identities[1].Value] = true
+	}
+	if result.Sent != 18 || result.OK != 18 || len(keys) != 6 || len(customers) != 3 {
+		t.Errorf("sent %d, ok %d, %d keys, %d customers", result.Sent, result.OK, len(keys), len(customers))
+	}
+	for key, n := range keys {
+		if n != 3 {
+			t.Errorf("%s delivered %d times", key, n)
+		}
+	}
+	// Every delivery of a WeCom message is encrypted anew.
+	if code, _, errs := execute(t.Context(), "", "simulate", "wecom", "-c", path, "--duplicates", "1"); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	n := len(r.bodies)
+	if bytes.Equal(r.bodies[n-1], r.bodies[n-2]) || r.items[len(r.items)-1].Key != r.items[len(r.items)-2].Key {
+		t.Error("the two deliveries are not the same message in two ciphertexts")
+	}
+}
+
+func TestSimulateFile(t *testing.T) {
+	r, path := newReceiver(t, http.StatusOK)
+	body := " {\"object\":  \"whatsapp_business_account\", \"entry\": []}\n"
+	if code, _, errs := execute(t.Context(), body, "simulate", "whatsapp", "-c", path, "--file", "-"); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if string(r.bodies[0]) != body {
+		t.Errorf("sent %q", r.bodies[0])
+	}
+	inner := filepath.Join(t.TempDir(), "inner.xml")
+	text := "<xml><ToUserName>ww</ToUserName><FromUserName>A</FromUserName><MsgType>text</MsgType><Content>in a file</Content><MsgId>5</MsgId><AgentID>1</AgentID></xml>"
+	if err := os.WriteFile(inner, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := execute(t.Context(), "", "simulate", "wecom", "-c", path, "--file", inner); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if it := r.items[len(r.items)-1]; it.Content.Text != "in a file" {
+		t.Errorf("read %+v", it)
+	}
+	// What came as an envelope goes out as the same bytes, with a new signature.
+	envelope := r.bodies[len(r.bodies)-1]
+	if code, _, errs := execute(t.Context(), string(envelope), "simulate", "wecom", "-c", path, "--file", "-"); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if !bytes.Equal(r.bodies[len(r.bodies)-1], envelope) {
+		t.Error("the envelope was changed")
+	}
+}
+
+func TestSimulateErrors(t *testing.T) {
+	_, busy := newReceiver(t, http.StatusServiceUnavailable)
+	gone, away := newReceiver(t, http.StatusOK)
+	gone.Close()
+	tests := map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"not 200":         {[]string{"whatsapp", "-c", busy}, exitFailed, "1 of 1 deliveries were not answered 200"},
+		"wecom not 200":   {[]string{"wecom", "-c", busy}, exitFailed, "not answered 200"},
+		"nothing there":   {[]string{"whatsapp", "-c", away}, exitUnreachable, "nothing answers at"},
+		"no file":         {[]string{"whatsapp", "-c", busy, "--file", filepath.Join(t.TempDir(), "x")}, exitUsage, "--file:"},
+		"unknown kind":    {[]string{"whatsapp", "-c", busy, "fax"}, exitUsage, "one of text, image, button, list, status, echo"},
+		"file and kind":   {[]string{"wecom", "-c", busy, "image", "--file", "-"}, exitUsage, "--file takes the place"},
+		"status of what":  {[]string{"whatsapp", "-c", busy, "status"}, exitUsage, "--id or --marker"},
+		"id of many":      {[]string{"whatsapp", "-c", busy, "--id", "x", "--count", "2"}, exitUsage, "--duplicates"},
+		"no endpoint":     {[]string{"whatsapp", "-c", busy, "--endpoint", "corp"}, exitUsage, "no whatsapp endpoint named corp"},
+		"no account":      {[]string{"wecom", "-c", busy, "--account", "x"}, exitUsage, "no wecom account named x"},
+		"bad url":         {[]string{"whatsapp", "-c", busy, "--url", "ftp://x"}, exitUsage, "--url must be"},
+		"bad count":       {[]string{"whatsapp", "-c", busy, "--count", "0"}, exitUsage, "--count must be"},
+		"no config":       {[]string{"whatsapp", "-c", filepath.Join(t.TempDir(), "x.yaml")}, exitUsage, "causeway config init"},
+		"no platform":     {nil, exitUsage, "needs one of"},
+		"unknown command": {[]string{"telegram"}, exitUsage, "telegram"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			code, _, errs := execute(t.Context(), "", append([]string{"simulate"}, tc.args...)...)
+			if code != tc.code || !strings.Contains(errs, tc.says) {
+				t.Errorf("exit code %d, said %q", code, errs)
+			}
+		})
+	}
+}
+
+// FuzzWhatsAppBodies: whatever the text, the signed bytes are Meta's form and the
+// gateway reads the text back.
+func FuzzWhatsAppBodies(f *testing.F) {
+	for _, text := range []string{"hello", "a/b\\c\"", "größer", "😀", "\u2028 \x00", "<b>&amp;</b>", "\ud7ff\ue000\uffff"} {
+		f.Add(text, "+15550100001")
+	}
+	e := whatsapp.NewEndpoint(whatsapp.EndpointConfig{Secrets: []string{"secret"}})
+	f.Fuzz(func(t *testing.T, text, customer string) {
+		if !utf8.ValidString(text) || !utf8.ValidString(customer) {
+			t.Skip("Meta sends valid UTF-8")
+		}
+		body, ok := whatsappBodies{PhoneNumberID: "1", WABAID: "2", Number: "3"}.body(whatsappEvent{Kind: "text", Customer: customer, ID: "wamid.x", Text: text, At: time.Unix(1_800_000_000, 0)})
+		if !ok {
+			t.Fatal("no body")
+		}
+		for _, c := range body {
+			if c >= 0x80 {
+				t.Fatal("a byte beyond ASCII")
+			}
+		}
+		items, _, err := e.Decode(&gateway.Payload{Body: body})
+		if err != nil || len(items) != 1 || items[0].Content.Text != text {
+			t.Fatalf("read %+v, %v", items, err)
+		}
+	})
+}
+
+func FuzzEncryptedPart(f *testing.F) {
+	f.Add([]byte("<xml><Encrypt>abc</Encrypt></xml>"))
+	f.Add([]byte("<Encrypt><![CDATA[abc]]></Encrypt>"))
+	f.Add([]byte("</Encrypt><Encrypt>"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		text, ok := encryptedPart(body)
+		if ok && !bytes.Contains(body, []byte(text)) || !ok && text != "" {
+			t.Fatalf("%q of %q", text, body)
+		}
+	})
+}
+
+func TestEncryptedPart(t *testing.T) {
+	text, ok := encryptedPart(wecom.Envelope("ww", "1", "c2VhbGVk"))
+	if !ok || text != "c2VhbGVk" {
+		t.Errorf("%q, %v", text, ok)
+	}
+	if _, ok := encryptedPart([]byte("<xml><Content>Encrypt</Content></xml>")); ok {
+		t.Error("found one where there is none")
+	}
+}
+
+func TestNth(t *testing.T) {
+	for _, tc := range []struct{ got, want string }{
+		{nthNumber("+0099", 1), "+0100"}, {nthNumber("15550100001", 0), "15550100001"}, {nthNumber("US.123", 4), "US.123"},
+		{nthName("Lin", 0), "Lin"}, {nthName("Lin", 2), "Lin-3"}, {nthText("a", 1, 1), "a"}, {nthText("a", 2, 3), "a 2"},
+	} {
+		if tc.got != tc.want {
+			t.Errorf("%q instead of %q", tc.got, tc.want)
+		}
+	}
+}
