@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -40,6 +41,9 @@ type dispatchResult struct {
 	Rounds        int     `json:"rounds"`
 	Seconds       float64 `json:"seconds"`
 	Rate          float64 `json:"per_second"`
+	// CPU of this process per event, in microseconds: ledger, gate, broker,
+	// worker and intake together, and the collector (Linux).
+	CPU float64 `json:"cpu_us"`
 	// Ideal is max(events / min(conversations, slots), events of the busiest)
 	// times the handler's time; Share is Ideal / Seconds. Both 0 for handlers
 	// that take no time.
@@ -50,6 +54,8 @@ type dispatchResult struct {
 	Violations int `json:"order_violations"`
 	InFlight   int `json:"max_in_flight_per_conversation"`
 	Running    int `json:"max_running"`
+
+	cpu []float64
 }
 
 func (b *bench) dispatchCommand() *cobra.Command {
@@ -130,6 +136,7 @@ func (r *dispatchResult) conclude(seconds []float64) {
 	r.Seconds = median(seconds)
 	r.Rate = float64(r.Events) / r.Seconds
 	r.Share = r.Ideal / r.Seconds
+	r.CPU = median(r.cpu)
 }
 
 func (r *dispatchResult) judge(to *benchReport) {
@@ -165,6 +172,7 @@ func (b *bench) dispatchOnce(ctx context.Context, dir string, w workload, o disp
 	if err != nil {
 		return 0, err
 	}
+	before, _ := readProcess(os.Getpid()) // where it cannot be read, CPU is 0
 	took, err := rig.run(ctx, len(w.order), o.slots, o.tcp, func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
 		end := watch.begin(ev.Conv, ev.Seq)
 		defer end()
@@ -176,6 +184,8 @@ func (b *bench) dispatchOnce(ctx context.Context, dir string, w workload, o disp
 	if err := errors.Join(err, stop()); err != nil {
 		return 0, err
 	}
+	after, _ := readProcess(os.Getpid())
+	res.cpu = append(res.cpu, float64(after.CPU-before.CPU)/float64(time.Microsecond)/float64(len(w.order)))
 	res.Violations += watch.violations
 	res.InFlight = max(res.InFlight, watch.maxInFlight)
 	res.Running = max(res.Running, watch.maxRunning)
@@ -195,14 +205,14 @@ func (r *dispatchRig) settledAll(ctx context.Context, n int) error {
 }
 
 func humanDispatch(w io.Writer, list []dispatchResult) {
-	t := newBenchTable(w, "workload", "handler", "events", "conversations", "slots", "seconds", "events/s", "ideal s", "share", "violations", "in flight")
+	t := newBenchTable(w, "workload", "handler", "events", "conversations", "slots", "seconds", "events/s", "CPU us", "ideal s", "share", "violations", "in flight")
 	for _, r := range list {
 		ideal, share := "", ""
 		if r.HandlerMS > 0 {
 			ideal, share = fmt.Sprintf("%.2f", r.Ideal), fmt.Sprintf("%.1f %%", 100*r.Share)
 		}
 		t.row(r.Workload, fmt.Sprintf("%.0f ms", r.HandlerMS), fmt.Sprint(r.Events), fmt.Sprint(r.Conversations), fmt.Sprint(r.Slots),
-			fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.0f", r.Rate), ideal, share, fmt.Sprint(r.Violations), fmt.Sprint(r.InFlight))
+			fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.0f", r.Rate), fmt.Sprintf("%.0f", r.CPU), ideal, share, fmt.Sprint(r.Violations), fmt.Sprint(r.InFlight))
 	}
 	t.end()
 }
