@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers"
 )
 
 func noEnv(string) (string, bool) { return "", false }
@@ -302,6 +303,19 @@ func TestValidate(t *testing.T) {
 	c.Applications[0].Tries = 0
 	if err := c.Validate(); err == nil || err.Error() != "configuration: applications[0].tries: must be at least 1" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The defaults here and the front door's own are the same.
+func TestHandlerLimits(t *testing.T) {
+	if diff := cmp.Diff(handlers.DefaultLimits(), Default().HandlerLimits()); diff != "" {
+		t.Error(diff)
+	}
+	c := Default()
+	c.Limits = Limits{Body: 1, BodyMemory: 2, HeaderTimeout: 3, ReadTimeout: 4, IdleTimeout: 5, AckTimeout: 6}
+	l := c.HandlerLimits()
+	if l.Body != 1 || l.BodyMemory != 2 || l.Header != 3 || l.Read != 4 || l.Idle != 5 || l.AckTimeout != 6 || l.HeaderBytes == 0 {
+		t.Errorf("limits %+v", l)
 	}
 }
 
