@@ -83,7 +83,7 @@ func (c *cli) readConfig() (*config.Config, error) {
 	return nil, err
 }
 
-// readClientConfig reads only admin and store of the configuration. An operator's
+// readClientConfig reads only listen, admin and store of the configuration. An operator's
 // shell mostly lacks the variables that hold the platforms' secrets, and a file
 // with a mistake elsewhere still says where the running gateway is.
 func (c *cli) readClientConfig() (*config.Config, error) {
@@ -92,8 +92,9 @@ func (c *cli) readClientConfig() (*config.Config, error) {
 		return nil, err
 	}
 	var part struct {
-		Admin yaml.Node `yaml:"admin"`
-		Store yaml.Node `yaml:"store"`
+		Listen yaml.Node `yaml:"listen"`
+		Admin  yaml.Node `yaml:"admin"`
+		Store  yaml.Node `yaml:"store"`
 	}
 	if err := yaml.Unmarshal(text, &part); err != nil {
 		return nil, err
@@ -102,6 +103,9 @@ func (c *cli) readClientConfig() (*config.Config, error) {
 	doc := map[string]any{"endpoints": []map[string]string{{
 		"name": "none", "platform": "whatsapp", "app_secret": strings.Repeat("0", 32), "verify_token": strings.Repeat("0", 32),
 	}}}
+	if part.Listen.Kind != 0 {
+		doc["listen"] = &part.Listen
+	}
 	if part.Admin.Kind != 0 {
 		doc["admin"] = &part.Admin
 	}

@@ -103,6 +103,12 @@ func (f *replayFlags) request(now time.Time) (admin.ReplayRequest, error) {
 func printReplay(w io.Writer, r admin.ReplayRequest, s admin.ReplayStarted) {
 	run := printable(s.Run, 80)
 	switch {
+	case r.Sealed && s.Payloads == 0:
+		_, _ = fmt.Fprintln(w, "nothing is sealed")
+	case r.Sealed && s.Payloads > 0:
+		_, _ = fmt.Fprintf(w, "%s to be read again with today's keys\n", amount(s.Payloads, "payload is", "payloads are"))
+	case r.Sealed:
+		_, _ = fmt.Fprintln(w, "sealed payloads are being read again with today's keys")
 	case !s.Started:
 		_, _ = fmt.Fprintf(w, "%s was started before; nothing new was started\n", run)
 	case s.Payloads < 0:

@@ -31,7 +31,9 @@ func localDoctor(c *cli) admin.Report {
 	cfg, err := c.readConfig()
 	if err != nil {
 		l.configuration(err)
-		cfg, err = c.readClientConfig()
+		if cfg, err = c.readClientConfig(); err == nil {
+			cfg.NATS.Embedded = nil // not read
+		}
 	}
 	if err == nil {
 		l.store(cfg)
@@ -48,7 +50,7 @@ func (l *localReport) add(level, what, name, do string) {
 
 // configuration makes one finding of each mistake.
 func (l *localReport) configuration(err error) {
-	const what, mend = "the configuration is not right", "mend the file; `causeway config check` reads it again"
+	const what, mend = "the configuration is not right", "mend the file, or set the variables as the gateway has them; `causeway config check` reads it again"
 	var list *config.Errors
 	if !errors.As(err, &list) {
 		l.add("error", "the configuration cannot be read", err.Error(), "name another file with --config, or mend this one")
