@@ -213,6 +213,24 @@ func TestOrphanedOffer(t *testing.T) {
 	})
 }
 
+// An answered offer that the broker takes for acked and did not delete would keep
+// the conversation's place for ever.
+func TestAckedOfferThatStayed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 2)
+		g := start(t, m, app())
+		_, s, _ := m.deliver(rand.New(rand.NewPCG(1, 1)))
+		g.Settled([]gateway.Settled{m.settle("c", s.delivery, gateway.Decision{State: gateway.EventSettled})})
+		m.set(func() { m.floor = m.seq })
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if m.stream["c"].delivery != m.pending["c"][0].Event {
+			t.Errorf("stream %v, pending %v", m.stream, m.pending)
+		}
+	})
+}
+
 // The watchdog takes an event away from a handler that never ends, but not
 // while the application as a whole is down.
 func TestWatchdog(t *testing.T) {

@@ -54,7 +54,7 @@ func (g *Gate) look(ctx context.Context) {
 	for i := range open {
 		byConv[open[i].Conv] = &open[i]
 	}
-	g.adopt(byConv)
+	g.adopt(ctx, byConv, state.AckFloor)
 	g.orphans(ctx, byConv)
 	g.fewer = 0
 	g.silent(ctx, byConv)
@@ -124,19 +124,25 @@ func (g *Gate) refused() bool {
 	return false
 }
 
-// adopt finds our own offers from before a restart, which the broker does not
-// recognise by id any more.
-func (g *Gate) adopt(open map[string]*gateway.OpenOffer) {
+// adopt looks at who holds the place of a conversation that is refused again and
+// again. It is our own offer from before a restart, which the broker does not
+// recognise by id any more; or one that was answered long ago and that the broker
+// takes for acked but did not delete, because its disk was full: nobody will ever
+// be handed it, so it goes.
+func (g *Gate) adopt(ctx context.Context, open map[string]*gateway.OpenOffer, floor uint64) {
 	for _, p := range g.places {
 		o := open[p.conv]
 		if o == nil || p.state != placeWaiting || p.closed == 0 {
 			continue
 		}
-		if o.Delivery == p.head.Delivery() && o.Round == p.head.Round {
+		switch {
+		case o.Delivery == p.head.Delivery() && o.Round == p.head.Round:
 			g.leave(p)
 			p.state, p.seq, p.closed = placeOpen, o.Seq, 0
 			g.open++
 			g.highest = max(g.highest, o.Seq)
+		case o.Seq <= floor && p.closed >= adoptAfter:
+			g.withdraw(ctx, o.Seq)
 		}
 	}
 }
