@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
 // execute runs a command line with the commands of trying the gateway, whether
@@ -179,6 +180,10 @@ func TestDemoFindsFaults(t *testing.T) {
 	err := c.demo(t.Context(), demoOptions{parent: temp, scenes: []demoScene{
 		{"A message that is sent twice", func(ctx context.Context, r *demoRig, s *sceneNotes) error {
 			s.did("The same message goes out twice.")
+			// Without statuses, which would be parked for ten minutes.
+			if _, err := r.wa.Faults().Add(sandbox.Fault{Stage: sandbox.After, NoStatuses: true}); err != nil {
+				return err
+			}
 			for range 2 {
 				body := `{"messaging_product":"whatsapp","to":"+15550200101","type":"text","text":{"body":"x"},"biz_opaque_callback_data":"ms_twice"}`
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.wa.URL()+"/v26.0/"+r.cred.WhatsApp.PhoneNumberID+"/messages", strings.NewReader(body))
