@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -224,8 +225,12 @@ func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*ga
 	return x.a.ledger.Conversation(ctx, conv, limit)
 }
 
-// FindConversation resolves an identity as the relay does.
+// FindConversation resolves an identity as the relay does. WeCom compares user
+// ids without case.
 func (x adminAPI) FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error) {
+	if id.Kind == "userid" {
+		id.Value = strings.ToLower(id.Value)
+	}
 	return x.a.ledger.FindConversation(ctx, platform, account, id)
 }
 

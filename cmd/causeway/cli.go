@@ -86,6 +86,7 @@ func (c *cli) root() *cobra.Command {
 	f.StringVarP(&c.configPath, "config", "c", envOr("CAUSEWAY_CONFIG", "causeway.yaml"), "configuration file")
 	f.StringVar(&c.adminURL, "admin", os.Getenv("CAUSEWAY_ADMIN_URL"), "admin URL of the running gateway (default: admin.listen of the configuration)")
 	f.StringVar(&c.token, "token", os.Getenv("CAUSEWAY_ADMIN_TOKEN"), "admin token (default: from the configuration or the data folder)")
+	f.Lookup("token").DefValue = "" // help must not print it
 	f.BoolVar(&c.asJSON, "json", false, "print JSON")
 	root.AddCommand(c.commands()...)
 	return root

@@ -182,7 +182,7 @@ func (r *replays) sealed(ctx context.Context, endpoint, by string) (admin.Replay
 		after = list[len(list)-1]
 	}
 	r.a.relay.Kick()
-	return admin.ReplayStarted{Started: n > 0, Payloads: n}, nil
+	return admin.ReplayStarted{Started: true, Payloads: n}, nil
 }
 
 func once(pos int64) func(context.Context, int64) ([]int64, error) {
