@@ -5,9 +5,9 @@ import "github.com/spf13/cobra"
 // commands lists every command in the order of the help page.
 func (c *cli) commands() []*cobra.Command {
 	return []*cobra.Command{
-		c.serveCommand(), c.doctorCommand(), c.sumsCommand(),
+		c.demoCommand(), c.serveCommand(), c.configCommand(), c.doctorCommand(), c.sumsCommand(),
 		c.archiveCommand(), c.rejectsCommand(), c.replayCommand(), c.deadCommand(),
 		c.appsCommand(), c.pauseCommand(), c.resumeCommand(), c.convCommand(), c.messagesCommand(),
-		c.adoptCommand(), c.versionCommand(),
+		c.adoptCommand(), c.sandboxCommand(), c.simulateCommand(), c.benchCommand(), c.versionCommand(),
 	}
 }
