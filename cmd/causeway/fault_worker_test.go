@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/worker"
+)
+
+// workerEnv makes the test binary a bot process: "nats address|milliseconds a
+// handler takes".
+const workerEnv = "CAUSEWAY_TEST_WORKER"
+
+// runWorker is the bot process: it repeats what it is told after a while, and
+// says what it begins and ends.
+func runWorker(ctx context.Context, spec string) int {
+	address, ms, _ := strings.Cut(spec, "|")
+	takes, err := time.ParseDuration(ms + "ms")
+	if err != nil {
+		panic(err)
+	}
+	w, err := worker.New(worker.Options{URL: "nats://" + address, User: "bot", Password: "bot-password", App: "echo",
+		Concurrency: 16, Log: zap.NewNop(), Grace: time.Second})
+	if err != nil {
+		panic(err)
+	}
+	for ctx.Err() == nil {
+		_ = w.Run(ctx, func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+			fmt.Println("begin", ev.Conv, ev.Seq) //nolint:forbidigo // what this process is for
+			wait(ctx, takes)
+			fmt.Println("end", ev.Conv, ev.Seq) //nolint:forbidigo // what this process is for
+			return worker.Text(ev.Text), nil
+		})
+		wait(ctx, 100*time.Millisecond) // the gateway is not up yet
+	}
+	return 0
+}
+
+// botProcess is a bot in a process of its own, to be killed and frozen.
+type botProcess struct {
+	cmd *exec.Cmd
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+// Write takes what the bot says.
+func (b *botProcess) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.out.Write(p)
+}
+
+func (b *botProcess) said(what string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.out.String(), what)
+}
+
+func (w *world) botProcess(takes time.Duration) *botProcess {
+	w.t.Helper()
+	b := &botProcess{cmd: exec.Command(os.Args[0])}
+	b.cmd.Env = append(os.Environ(), childEnv+"=1", fmt.Sprintf("%s=%s|%d", workerEnv, w.nats, takes.Milliseconds()))
+	b.cmd.Stdout, b.cmd.Stderr = b, b
+	if err := b.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = b.cmd.Process.Kill()
+		_ = b.cmd.Wait()
+	})
+	return b
+}
+
+// A worker process is killed while it works: its conversations wait for ack_wait
+// and go on with the other one; order is kept and nothing is sent twice.
+func TestWorkerKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 1s}\n"})
+	w.start("")
+	w.up()
+	first := w.botProcess(30 * time.Millisecond)
+	l := &load{w: w, convs: 8, each: 8}
+	underLoad(t, l, time.Minute, func(ctx context.Context) {
+		w.until(20*time.Second, "the worker works", func() bool { return first.said("end") >= 5 })
+		w.botProcess(30 * time.Millisecond)
+		_ = first.cmd.Process.Kill()
+	})
+	w.quiet(time.Minute)
+	if unknown := l.verify(); unknown != 0 {
+		t.Errorf("%d unknown messages", unknown)
+	}
+}
+
+// A worker is frozen past ack_wait while it works and then goes on: its events
+// ran elsewhere meanwhile, one answer counts, the other is late.
+func TestWorkerFrozen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 1s}\n"})
+	w.start("")
+	w.up()
+	first := w.botProcess(300 * time.Millisecond)
+	l := &load{w: w, convs: 6, each: 5}
+	underLoad(t, l, time.Minute, func(ctx context.Context) {
+		w.until(20*time.Second, "the worker works", func() bool { return first.said("begin") > first.said("end") })
+		_ = first.cmd.Process.Signal(syscall.SIGSTOP)
+		frozen := first.said("begin") - first.said("end")
+		second := w.botProcess(50 * time.Millisecond)
+		w.until(30*time.Second, "the other worker took over", func() bool { return second.said("end") >= frozen })
+		_ = first.cmd.Process.Signal(syscall.SIGCONT)
+	})
+	w.quiet(time.Minute)
+	var c struct {
+		Counters map[string]int64 `json:"counters"`
+	}
+	w.until(20*time.Second, "the late answers are counted", func() bool {
+		return w.get("/api/v1/sums", &c) == nil && c.Counters["late"] > 0
+	})
+	if unknown := l.verify(); unknown != 0 {
+		t.Errorf("%d unknown messages", unknown)
+	}
+}
