@@ -35,6 +35,7 @@ var errStop = errors.New("stop") //nolint:gochecknoglobals // a sentinel error i
 // goroutine at a time. Statements are few and fixed, so they are never evicted.
 type conn struct {
 	c     driver.Conn
+	ctx   context.Context // unending
 	stmts map[string]*stmt
 }
 
@@ -45,13 +46,23 @@ type stmt struct {
 	args  []driver.NamedValue
 }
 
+// unending is the context of every statement. The driver starts a goroutine per
+// statement for a context that can end; the statements here are short, so the
+// caller's context is looked at between them instead.
+type unending struct{}
+
+func (unending) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (unending) Done() <-chan struct{}       { return nil }
+func (unending) Err() error                  { return nil }
+func (unending) Value(any) any               { return nil }
+
 // openConn opens path and runs the pragmas ("name(value)") in order.
 func openConn(path string, pragmas ...string) (*conn, error) {
 	dc, err := (&msqlite.Driver{}).Open(dsn(path, pragmas...))
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c: dc, stmts: make(map[string]*stmt)}, nil
+	return &conn{c: dc, ctx: unending{}, stmts: make(map[string]*stmt)}, nil
 }
 
 func dsn(path string, pragmas ...string) string {
@@ -119,7 +130,7 @@ func (c *conn) exec(q string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := s.exec.ExecContext(context.Background(), s.bind(args))
+	r, err := s.exec.ExecContext(c.ctx, s.bind(args))
 	clear(s.args)
 	if err != nil {
 		return 0, err
@@ -154,7 +165,7 @@ func (c *conn) query(q string, each func(row) error, args ...any) (err error) {
 	if err != nil {
 		return err
 	}
-	rows, err := s.query.QueryContext(context.Background(), s.bind(args))
+	rows, err := s.query.QueryContext(c.ctx, s.bind(args))
 	clear(s.args)
 	if err != nil {
 		return err

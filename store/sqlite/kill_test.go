@@ -34,7 +34,7 @@ func TestKilledChild(t *testing.T) {
 	say := func(kind, id string) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Printf("%s %s\n", kind, id)
+		_, _ = fmt.Fprintf(os.Stdout, "%s %s\n", kind, id)
 	}
 	for range 8 {
 		go func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,10 +145,15 @@ func (w *writer) run() {
 			if !ok {
 				return
 			}
+			if len(group) > 1 {
+				// The callers of the last group run again just now: let those that
+				// have more to write queue it, so that it shares this fsync.
+				runtime.Gosched()
+			}
 			group = append(group[:0], q)
 			w.fill(&group)
 			w.commit(group)
-			clear(group)
+			clear(group) // keeps its length for the next round, and no write
 		case <-w.finish:
 			// What the checkpointer left is little: copy it, so that the next
 			// transaction starts the log over.

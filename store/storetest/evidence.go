@@ -106,7 +106,7 @@ func evidenceForeign(w *world) {
 
 func evidenceEchoes(w *world) {
 	conv := w.say("a1", "1", "1")
-	m, at := w.begin(conv)
+	_, at := w.begin(conv)
 	// While an attempt of the conversation is open nothing is said about it.
 	w.relay(w.echo("e1", "1", "w.1", ""), w.echo("e2", "1", "w.human", ""))
 	n, _, next := w.judge()
@@ -131,7 +131,7 @@ func evidenceEchoes(w *world) {
 
 	// An echo settles what could not be known, by the marker.
 	conv = w.say("b1", "2", "1")
-	m = w.send(conv, gateway.Outcome{Kind: gateway.OutcomeUnknown})
+	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeUnknown})
 	w.relay(w.echo("e3", "2", "w.3", m.ID))
 	_, woken, _ := w.judge()
 	w.same("woken", woken, []string{conv})
