@@ -58,10 +58,11 @@ type slot struct {
 // pubBatch is one Publish call. Its fields are guarded by Publisher.mu until
 // done is closed; room has one token per message in flight.
 type pubBatch struct {
-	acks []Ack
-	left int
-	done chan struct{}
-	room chan struct{} // nil for small batches
+	acks  []Ack
+	left  int
+	moved time.Time // when the last one came
+	done  chan struct{}
+	room  chan struct{} // nil for small batches
 }
 
 // NewPublisher listens for acknowledgements on an inbox of its own. Close it.
@@ -101,6 +102,7 @@ func (p *Publisher) failAll(err error) {
 // set stores one acknowledgement; Publisher.mu is held.
 func (b *pubBatch) set(i int, a Ack) {
 	b.acks[i] = a
+	b.moved = time.Now()
 	if b.left--; b.left == 0 {
 		close(b.done)
 	}
@@ -146,40 +148,53 @@ func readAck(m *nats.Msg) Ack {
 }
 
 // Publish sends the messages in order and returns one Ack for each, in order.
-// It returns when all are acknowledged, when wait has passed since the last one
-// was sent, or when ctx ends. The messages' Reply is set by it.
+// It returns when all are acknowledged, when for wait nothing was acknowledged,
+// or when ctx ends. The messages' Reply is set by it.
 func (p *Publisher) Publish(ctx context.Context, wait time.Duration, msgs ...*nats.Msg) []Ack {
-	b := &pubBatch{acks: make([]Ack, len(msgs)), left: len(msgs), done: make(chan struct{})}
 	if len(msgs) == 0 {
 		return nil
 	}
+	b := &pubBatch{acks: make([]Ack, len(msgs)), left: len(msgs), done: make(chan struct{}), moved: time.Now()}
 	if len(msgs) > maxInFlight {
 		b.room = make(chan struct{}, maxInFlight)
 	}
 	first := p.reserve(len(msgs))
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	for i, m := range msgs {
-		if b.room != nil {
-			select {
-			case b.room <- struct{}{}:
-			case <-ctx.Done():
-				return p.abandon(b, first, i, ctx.Err())
-			case <-timer.C:
-				return p.abandon(b, first, i, errNoAnswer)
+	sent := 0
+	for {
+		var room chan<- struct{} // nil, which is never ready, when all are sent
+		if sent < len(msgs) {
+			if b.room == nil {
+				p.send(b, first+uint64(sent), sent, msgs[sent])
+				sent++
+				continue
 			}
+			room = b.room
 		}
-		p.send(b, first+uint64(i), i, m)
+		select {
+		case room <- struct{}{}:
+			p.send(b, first+uint64(sent), sent, msgs[sent])
+			sent++
+		case <-b.done:
+			return b.acks
+		case <-ctx.Done():
+			return p.abandon(b, first, sent, ctx.Err())
+		case <-timer.C:
+			still := p.stillFor(b, wait)
+			if still <= 0 {
+				return p.abandon(b, first, sent, errNoAnswer)
+			}
+			timer.Reset(still)
+		}
 	}
-	timer.Reset(wait)
-	select {
-	case <-b.done:
-		return b.acks
-	case <-ctx.Done():
-		return p.abandon(b, first, len(msgs), ctx.Err())
-	case <-timer.C:
-		return p.abandon(b, first, len(msgs), errNoAnswer)
-	}
+}
+
+// stillFor is how long the batch may go on waiting.
+func (p *Publisher) stillFor(b *pubBatch, wait time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return wait - time.Since(b.moved)
 }
 
 var errNoAnswer = errors.New("no acknowledgement in time") //nolint:gochecknoglobals // a sentinel error is a constant

@@ -76,7 +76,7 @@ func Answer(ctx context.Context, h Handler, ev *gateway.Event) gateway.Answer {
 // answer also returns the stack when the handler panicked.
 func answer(ctx context.Context, h Handler, ev *gateway.Event) (a gateway.Answer, stack []byte) {
 	a = gateway.Answer{Event: ev.Delivery, Verdict: gateway.VerdictDone, Replies: []gateway.Reply{}}
-	replies, err, stack := call(ctx, h, ev)
+	replies, stack, err := call(ctx, h, ev)
 	var end *ending
 	switch {
 	case err == nil:
@@ -100,14 +100,14 @@ func answer(ctx context.Context, h Handler, ev *gateway.Event) (a gateway.Answer
 	return a, stack
 }
 
-func call(ctx context.Context, h Handler, ev *gateway.Event) (replies []gateway.Reply, err error, stack []byte) { //nolint:revive // stack is no result but evidence
+func call(ctx context.Context, h Handler, ev *gateway.Event) (replies []gateway.Reply, stack []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			replies, err, stack = nil, fmt.Errorf("panic: %v", v), debug.Stack()
+			replies, stack, err = nil, debug.Stack(), fmt.Errorf("panic: %v", v)
 		}
 	}()
 	replies, err = h(ctx, ev)
-	return replies, err, nil
+	return replies, nil, err
 }
 
 // checkReplies refuses what gateway.ParseAnswer would refuse, so that a wrong

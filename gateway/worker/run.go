@@ -96,7 +96,7 @@ func (r *run) all(ctx context.Context, cancel context.CancelCauseFunc) error {
 	var ticking, slots sync.WaitGroup
 	ticking.Go(func() { r.tick(clock) })
 	for range r.opts.Concurrency {
-		slots.Go(func() {
+		slots.Go(func() { //nolint:contextcheck // answers are published also while Run is stopping
 			for d := range r.work {
 				r.handle(d)
 			}

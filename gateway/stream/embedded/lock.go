@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 )
 
 // ErrLocked is wrapped when another server holds the directory.
@@ -16,7 +15,12 @@ const lockName = "causeway.lock"
 // file left by a crash holds nobody back. The file names the holder's process id
 // for the operator.
 func lockDir(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("lock file: %w", err)
+	}
+	f, err := root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o600)
+	_ = root.Close() // the file stays open
 	if err != nil {
 		return nil, fmt.Errorf("lock file: %w", err)
 	}

@@ -96,7 +96,7 @@ func Start(opts Options) (*Server, error) {
 		_ = lock.Close()
 		return nil, err
 	}
-	if s.srv, err = s.start(); err != nil {
+	if s.srv, err = s.start(context.Background()); err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Server) prepare() error {
 }
 
 // start runs one server of s.opts and waits until it takes connections.
-func (s *Server) start() (*natsserver.Server, error) {
+func (s *Server) start(ctx context.Context) (*natsserver.Server, error) {
 	o := &natsserver.Options{
 		ServerName: "causeway",
 		JetStream:  true,
@@ -152,7 +152,7 @@ func (s *Server) start() (*natsserver.Server, error) {
 		if o.Port, err = strconv.Atoi(port); err != nil {
 			return nil, errors.New("embedded NATS: the port of listen is not a number")
 		}
-		if err := canListen(s.listen); err != nil {
+		if err := canListen(ctx, s.listen); err != nil {
 			return nil, fmt.Errorf("embedded NATS: %w", err)
 		}
 		if o.Port == 0 {
@@ -176,8 +176,8 @@ func (s *Server) start() (*natsserver.Server, error) {
 
 // canListen tries the address first: the server itself would only log that it
 // is taken, and be waited for in vain.
-func canListen(addr string) error {
-	l, err := net.Listen("tcp", addr)
+func canListen(ctx context.Context, addr string) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (s *Server) Restart(ctx context.Context) error {
 		old.Shutdown()
 		old.WaitForShutdown()
 	}
-	srv, err := s.start()
+	srv, err := s.start(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ const frozenEnv = "CAUSEWAY_TEST_FROZEN"
 // them succeed again.
 func TestWatchRestartsAFrozenServer(t *testing.T) {
 	if os.Getenv(frozenEnv) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestWatchRestartsAFrozenServer$", "-test.v") //nolint:gosec // this test itself
+		cmd := exec.CommandContext(testContext(t), os.Args[0], "-test.run=^TestWatchRestartsAFrozenServer$", "-test.v") //nolint:gosec // this test itself
 		cmd.Env = append(os.Environ(), frozenEnv+"=1")
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "--- PASS") {
