@@ -149,7 +149,7 @@ func (c *Client) Do(req *http.Request, voidAfter time.Time) (*Response, error) {
 		resp, err = nil, errStale
 	}
 	if err != nil {
-		return nil, c.failure(req, ctx, err, written, voided)
+		return nil, c.failure(ctx, req, err, written, voided)
 	}
 	if held != nil {
 		held.free(g)
@@ -178,7 +178,7 @@ func (c *Client) roundTrip(req *http.Request) (*Response, error) {
 var errTooLarge = errors.New("answer too large") //nolint:gochecknoglobals // a sentinel error is a constant
 
 // failure is the one place where an error text is made of a call.
-func (c *Client) failure(req *http.Request, ctx context.Context, err error, written, voided bool) *Error {
+func (c *Client) failure(ctx context.Context, req *http.Request, err error, written, voided bool) *Error {
 	e := &Error{Written: written, method: req.Method, host: req.URL.Host, cause: contextError(err)}
 	switch {
 	case voided || errors.Is(context.Cause(ctx), errVoid):

@@ -15,12 +15,14 @@ import (
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	nobody := "http://" + closed.Addr().String() + "/send?access_token=" + secret
-	closed.Close()
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
 	overTLS := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(overTLS.Close)
 
@@ -61,7 +63,7 @@ func TestFailures(t *testing.T) {
 		{"not a scheme", fixed("gopher://127.0.0.1/?access_token=" + secret), Options{}, WordOther, false},
 		{"reset after the request", script((*peerConn).reset), Options{}, WordReset, true},
 		{"closed after the request", script(func(*peerConn) {}), Options{}, WordReset, true},
-		{"no answer", script(func(c *peerConn) { c.readRequest() }), Options{Timeout: 50 * time.Millisecond}, WordTimeout, true},
+		{"no answer", script(func(c *peerConn) { c.readRequest() }), Options{Timeout: 2 * time.Second}, WordTimeout, true},
 		{"not HTTP", script(func(c *peerConn) { c.answer("hello\n\n") }), Options{}, WordProtocol, true},
 		{"answer cut", script(func(c *peerConn) { c.answer("HTTP/1.1 200 OK\nContent-Length: 100\n\nhalf") }), Options{}, WordReset, true},
 		{"answer too long", script(func(c *peerConn) { c.answer("HTTP/1.1 200 OK\nContent-Length: 11\n\n01234567890") }), Options{MaxBody: 10}, WordTooLarge, true},
@@ -73,7 +75,7 @@ func TestFailures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			c := client(t, tt.options)
-			resp, err := c.Do(post(t, t.Context(), tt.url(t), "hello"), time.Now().Add(time.Hour))
+			resp, err := c.Do(post(t.Context(), t, tt.url(t), "hello"), time.Now().Add(time.Hour))
 			if err == nil {
 				t.Fatalf("got status %d, want an error", resp.Status)
 			}
@@ -93,7 +95,7 @@ func TestCanceledByTheCaller(t *testing.T) {
 	defer close(hang)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-arrived; cancel() }()
-	_, err := client(t, Options{}).Do(post(t, ctx, p.url(), "x"), time.Time{})
+	_, err := client(t, Options{}).Do(post(ctx, t, p.url(), "x"), time.Time{})
 	wantError(t, err, WordCanceled, true)
 }
 
@@ -108,12 +110,12 @@ func TestAnswersAreAnswers(t *testing.T) {
 		}
 		w.Header().Set("Retry-After", "7")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		fmt.Fprint(w, "body")
+		_, _ = w.Write([]byte("body"))
 	}))
 	defer s.Close()
 	c := client(t, Options{})
 
-	req := post(t, t.Context(), s.URL+"/away", "x")
+	req := post(t.Context(), t, s.URL+"/away", "x")
 	req.Header.Set("Idempotency-Key", "k")
 	req.Header["X-Idempotency-Key"] = []string{"k"}
 	resp, err := c.Do(req, time.Time{})
@@ -133,7 +135,7 @@ func TestAnswersAreAnswers(t *testing.T) {
 		t.Error("the caller's request was changed")
 	}
 
-	resp, err = c.Do(post(t, t.Context(), s.URL+"/down", "x"), time.Time{})
+	resp, err = c.Do(post(t.Context(), t, s.URL+"/down", "x"), time.Time{})
 	if err != nil || resp.Status != http.StatusServiceUnavailable || string(resp.Body) != "body" || resp.Header.Get("Retry-After") != "7" {
 		t.Fatalf("got %+v, %v", resp, err)
 	}
@@ -150,18 +152,18 @@ func TestIdleConnectionClosedByServer(t *testing.T) {
 		}
 		c.answer(okAnswer)
 		if n == 0 {
-			c.Close()
+			_ = c.Close()
 			shut <- struct{}{}
 			return
 		}
 		c.readRequest()
 	})
 	c := client(t, Options{})
-	if _, err := c.Do(post(t, t.Context(), p.url(), "first"), time.Time{}); err != nil {
+	if _, err := c.Do(post(t.Context(), t, p.url(), "first"), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	<-shut
-	if _, err := c.Do(post(t, t.Context(), p.url(), "second"), time.Time{}); err != nil {
+	if _, err := c.Do(post(t.Context(), t, p.url(), "second"), time.Time{}); err != nil {
 		t.Fatalf("the second call failed: %v", err)
 	}
 	if n := p.requests("second"); n != 1 {
@@ -186,12 +188,12 @@ func TestReusedConnectionLosesTheAnswer(t *testing.T) {
 		c.reset()
 	})
 	c := client(t, Options{})
-	if _, err := c.Do(post(t, t.Context(), p.url(), "first"), time.Time{}); err != nil {
+	if _, err := c.Do(post(t.Context(), t, p.url(), "first"), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	reused := false
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }})
-	_, err := c.Do(post(t, ctx, p.url(), "second"), time.Time{})
+	_, err := c.Do(post(ctx, t, p.url(), "second"), time.Time{})
 	wantError(t, err, WordReset, true)
 	if n := p.requests("second"); n != 1 || !reused {
 		t.Errorf("the second request arrived %d times (reused %v), want once on the reused connection", n, reused)
@@ -212,11 +214,11 @@ func TestUnsolicitedAnswer(t *testing.T) {
 		close(written)
 	})
 	c := client(t, Options{})
-	if _, err := c.Do(post(t, t.Context(), p.url(), "first"), time.Time{}); err != nil {
+	if _, err := c.Do(post(t.Context(), t, p.url(), "first"), time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	<-written
-	resp, err := c.Do(post(t, t.Context(), p.url(), "second"), time.Time{})
+	resp, err := c.Do(post(t.Context(), t, p.url(), "second"), time.Time{})
 	if err == nil && resp.Status != http.StatusOK {
 		t.Fatalf("a stray answer was taken for ours: %d", resp.Status)
 	}
@@ -244,7 +246,7 @@ func TestNotWrittenNeverArrives(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n*5)*time.Microsecond)
 			defer cancel()
 			text := fmt.Sprintf("call-%04d", n)
-			_, err := c.Do(post(t, ctx, p.url(), text), time.Time{})
+			_, err := c.Do(post(ctx, t, p.url(), text), time.Time{})
 			if e, ok := err.(*Error); ok && !e.Written { //nolint:errorlint // Do's own type
 				mu.Lock()
 				unsent = append(unsent, text)
@@ -254,7 +256,7 @@ func TestNotWrittenNeverArrives(t *testing.T) {
 	}
 	wg.Wait()
 	c.Close()
-	p.Close()
+	_ = p.Close()
 	p.wg.Wait() // every connection was read to its end
 	if len(unsent) == 0 {
 		t.Skip("no call was given up before writing on this machine")

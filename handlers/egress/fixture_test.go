@@ -27,7 +27,7 @@ type peer struct {
 
 func newPeer(t *testing.T, script func(n int, c *peerConn)) *peer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func newPeer(t *testing.T, script func(n int, c *peerConn)) *peer {
 			p.wg.Add(1)
 			go func() {
 				defer p.wg.Done()
-				defer c.Close()
+				defer func() { _ = c.Close() }()
 				script(n, &peerConn{Conn: c, p: p, n: n})
 			}()
 		}
 	}()
-	t.Cleanup(func() { l.Close(); p.wg.Wait() })
+	t.Cleanup(func() { _ = l.Close(); p.wg.Wait() })
 	return p
 }
 
@@ -99,11 +99,13 @@ func (c *peerConn) answer(s string) {
 const okAnswer = "HTTP/1.1 200 OK\nContent-Length: 2\n\nok"
 
 func (c *peerConn) reset() {
-	_ = c.Conn.(*net.TCPConn).SetLinger(0)
-	c.Close()
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
 }
 
-func post(t *testing.T, ctx context.Context, url, text string) *http.Request {
+func post(ctx context.Context, t *testing.T, url, text string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(text+" END"))
 	if err != nil {

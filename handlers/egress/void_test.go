@@ -49,7 +49,7 @@ func TestVoid(t *testing.T) {
 			}
 			c := client(t, o)
 			if tt.warm {
-				if _, err := c.Do(post(t, t.Context(), p.url(), "warm"), clk.now().Add(time.Second)); err != nil {
+				if _, err := c.Do(post(t.Context(), t, p.url(), "warm"), clk.now().Add(time.Second)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -61,13 +61,13 @@ func TestVoid(t *testing.T) {
 			if tt.pre != nil {
 				tt.pre(clk)
 			}
-			_, err := c.Do(post(t, ctx, p.url(), "late"), voidAfter)
+			_, err := c.Do(post(ctx, t, p.url(), "late"), voidAfter)
 			wantError(t, err, WordVoid, false)
 			if errors.Is(err, context.Canceled) {
 				t.Error("void must not look like the caller's cancel")
 			}
 			c.Close()
-			p.Close()
+			_ = p.Close()
 			p.wg.Wait()
 			if n := p.requests("late"); n != 0 {
 				t.Errorf("the request arrived %d times", n)
@@ -101,7 +101,7 @@ func TestVoidEndsWaiting(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := client(t, tt.options).Do(post(t, t.Context(), tt.url, "late"), time.Now().Add(50*time.Millisecond))
+			_, err := client(t, tt.options).Do(post(t.Context(), t, tt.url, "late"), time.Now().Add(50*time.Millisecond))
 			wantError(t, err, WordVoid, false)
 		})
 	}
@@ -116,7 +116,7 @@ func TestVoidOverTLS(t *testing.T) {
 	clk := newClock()
 	c := client(t, Options{Now: clk.now, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig})
 	for _, path := range []string{"/one", "/two"} { // a new connection, then a reused one
-		resp, err := c.Do(post(t, t.Context(), s.URL+path, "x"), clk.now().Add(time.Minute))
+		resp, err := c.Do(post(t.Context(), t, s.URL+path, "x"), clk.now().Add(time.Minute))
 		if err != nil || resp.Status != http.StatusOK {
 			t.Fatalf("%s: %v, %v", path, resp, err)
 		}
@@ -125,7 +125,7 @@ func TestVoidOverTLS(t *testing.T) {
 		}
 	}
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { clk.move(time.Hour) }})
-	_, err := c.Do(post(t, ctx, s.URL+"/late", "x"), clk.now().Add(time.Minute))
+	_, err := c.Do(post(ctx, t, s.URL+"/late", "x"), clk.now().Add(time.Minute))
 	wantError(t, err, WordVoid, false)
 	if len(calls) != 0 {
 		t.Errorf("%s arrived", <-calls)
@@ -139,7 +139,7 @@ func TestBlockedWriteEnds(t *testing.T) {
 	hang := make(chan struct{})
 	p := newPeer(t, func(int, *peerConn) { <-hang })
 	defer close(hang)
-	_, err := client(t, Options{Timeout: time.Minute}).Do(post(t, t.Context(), p.url(), strings.Repeat("x", 32<<20)), time.Now().Add(100*time.Millisecond))
+	_, err := client(t, Options{Timeout: time.Minute}).Do(post(t.Context(), t, p.url(), strings.Repeat("x", 32<<20)), time.Now().Add(2*time.Second))
 	var e *Error
 	if !errors.As(err, &e) || !e.Written {
 		t.Fatalf("got %v, want an error with Written", err)

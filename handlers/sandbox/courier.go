@@ -94,7 +94,12 @@ func (p parcels) Less(i, j int) bool {
 	return p[i].due.Before(p[j].due)
 }
 func (p parcels) Swap(i, j int) { p[i], p[j] = p[j], p[i] }
-func (p *parcels) Push(x any)   { *p = append(*p, x.(*parcel)) }
+func (p *parcels) Push(x any) {
+	if one, ok := x.(*parcel); ok {
+		*p = append(*p, one)
+	}
+}
+
 func (p *parcels) Pop() any {
 	old := *p
 	last := old[len(old)-1]
@@ -267,11 +272,13 @@ func (c *Courier) next() (*parcel, time.Duration) {
 	if wait := time.Until(c.queue[0].due); wait > 0 {
 		return nil, wait
 	}
-	return heap.Pop(&c.queue).(*parcel), 0
+	p := c.queue[0]
+	heap.Pop(&c.queue)
+	return p, 0
 }
 
 func (c *Courier) deliver(p *parcel) {
-	status, err := 0, error(nil)
+	status := 0
 	req, err := p.Build(c.ctx, p.try)
 	if err == nil {
 		status, _, err = c.Send(req)

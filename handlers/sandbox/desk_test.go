@@ -54,7 +54,7 @@ func get(ctx context.Context, url string) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(b), err
 }
@@ -167,7 +167,7 @@ func TestControlIsLocal(t *testing.T) {
 		{"127.0.0.1:5", "127.0.0.1:80", 200}, {"[::1]:5", "localhost:80", 200}, {"127.0.0.1:5", "[::1]", 200},
 		{"10.0.0.7:5", "127.0.0.1:80", 403}, {"127.0.0.1:5", "evil.example:80", 403}, {"", "", 403},
 	} {
-		r := httptest.NewRequest(http.MethodGet, "/_sandbox/summary", nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/_sandbox/summary", nil)
 		r.RemoteAddr, r.Host = tt.remote, tt.host
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, r)
@@ -179,7 +179,7 @@ func TestControlIsLocal(t *testing.T) {
 	d.Calls.Begin(Call{Start: time.Now(), To: "b", Text: "1"})
 	d.Calls.Begin(Call{Start: time.Now(), To: "b", Text: "<2>"})
 	for query, want := range map[string]int{"": 3, "?to=b": 2, "?to=b&limit=1": 1, "?limit=0": -1, "?limit=x": -1} {
-		r := httptest.NewRequest(http.MethodGet, "/_sandbox/calls"+query, nil)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/_sandbox/calls"+query, nil)
 		r.RemoteAddr, r.Host = "127.0.0.1:5", "localhost"
 		w := httptest.NewRecorder()
 		c.ServeHTTP(w, r)

@@ -65,7 +65,7 @@ func (c *Client) taken(a *sendAnswer) gateway.Outcome {
 	case a.InvalidUser != "":
 		return reject("invaliduser", "the member does not exist or cannot see the app")
 	case a.Unlicensed != "":
-		return reject("unlicenseduser", "the member has no licence for the API")
+		return reject("unlicenseduser", "the member has no license for the API")
 	}
 	c.throttled.Over()
 	c.unhealthy.Over()

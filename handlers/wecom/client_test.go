@@ -96,7 +96,7 @@ func newAPI(t *testing.T, answer func(n int, w http.ResponseWriter)) *api {
 		a.mu.Lock()
 		if r.URL.Path == "/cgi-bin/gettoken" {
 			a.tokens++
-			fmt.Fprintf(w, `{"errcode":0,"errmsg":"ok","access_token":"TOKENMARK-%d","expires_in":7200}`, a.tokens)
+			_, _ = fmt.Fprintf(w, `{"errcode":0,"errmsg":"ok","access_token":"TOKENMARK-%d","expires_in":7200}`, a.tokens)
 			a.mu.Unlock()
 			return
 		}
@@ -173,7 +173,7 @@ func TestEveryCode(t *testing.T) {
 	for _, code := range wecom.Codes() {
 		for _, attempt := range []int{1, 9} {
 			a := newAPI(t, func(n int, w http.ResponseWriter) { // call n uses token n
-				fmt.Fprintf(w, `{"errcode":%d,"errmsg":"about %s to %s by TOKENMARK-%d %s, from ip: 1.2.3.4"}`, code.Code, text, member, n, secret)
+				_, _ = fmt.Fprintf(w, `{"errcode":%d,"errmsg":"about %s to %s by TOKENMARK-%d %s, from ip: 1.2.3.4"}`, code.Code, text, member, n, secret)
 			})
 			o := newSender(t, a.URL, egress.Options{}, nil).Send(t.Context(), outgoing(toMember(member), text, attempt))
 			checkQuiet(t, o, text, member)
@@ -255,7 +255,7 @@ func TestOtherAnswers(t *testing.T) {
 		{"404", 1, 404, nil, "", account("http_404", 30*time.Second)},
 		{"413", 1, 413, nil, "", want{Kind: gateway.OutcomeRejected, Code: "http_413"}},
 		{"our member is invalid", 1, 200, nil, `{"errcode":0,"errmsg":"ok","invaliduser":"linxiaoyu","msgid":"m"}`, want{Kind: gateway.OutcomeRejected, Code: "invaliduser"}},
-		{"no licence", 1, 200, nil, `{"errcode":0,"errmsg":"ok","unlicenseduser":"linxiaoyu","msgid":"m"}`, want{Kind: gateway.OutcomeRejected, Code: "unlicenseduser"}},
+		{"no license", 1, 200, nil, `{"errcode":0,"errmsg":"ok","unlicenseduser":"linxiaoyu","msgid":"m"}`, want{Kind: gateway.OutcomeRejected, Code: "unlicenseduser"}},
 		{"taken", 1, 200, nil, `{"errcode":0,"errmsg":"ok","invaliduser":"","msgid":"m"}`, want{Kind: gateway.OutcomeAccepted, ExternalID: "m"}},
 	}
 	for _, tt := range tests {
@@ -289,9 +289,14 @@ func TestLostAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := newSender(t, s.URL(), egress.Options{Timeout: 300 * time.Millisecond}, nil)
+	c := newSender(t, s.URL(), egress.Options{}, nil)
+	impatient := newSender(t, s.URL(), egress.Options{Timeout: 2 * time.Second}, nil)
 	send := func(text string, ctx context.Context) gateway.Outcome {
-		o := c.Send(ctx, outgoing(toMember("LinXiaoyu"), text, 1))
+		sender := c
+		if strings.HasSuffix(text, "-hang") {
+			sender = impatient
+		}
+		o := sender.Send(ctx, outgoing(toMember("LinXiaoyu"), text, 1))
 		checkQuiet(t, o, "LinXiaoyu", text)
 		return o
 	}

@@ -233,7 +233,7 @@ func TestTokenAnswers(t *testing.T) {
 					t.Error("a message was sent without a token")
 				}
 				w.WriteHeader(tt.status)
-				fmt.Fprint(w, tt.body)
+				_, _ = fmt.Fprint(w, tt.body)
 			}))
 			defer s.Close()
 			o := newSender(t, s.URL, egress.Options{}, nil).Send(t.Context(), outgoing(toMember("a"), "x", 1))

@@ -18,21 +18,23 @@ func TestNoSecretInOutcomes(t *testing.T) {
 	played := fmt.Sprintf(`{"error":{"message":"Malformed access token %s","code":190,"error_data":{"details":"%s wrote %s, see https://x.test/?access_token=%s"},"fbtrace_id":"%s"}}`,
 		accessToken, number, text, accessToken, accessToken)
 	answers := map[string]http.HandlerFunc{
-		"401": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401); fmt.Fprint(w, played) },
+		"401": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401); _, _ = fmt.Fprint(w, played) },
 		"500": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(500)
-			fmt.Fprint(w, strings.Replace(played, "190", "131000", 1))
+			_, _ = fmt.Fprint(w, strings.Replace(played, "190", "131000", 1))
 		},
 		"100": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
-			fmt.Fprint(w, strings.Replace(played, "190", "100", 1))
+			_, _ = fmt.Fprint(w, strings.Replace(played, "190", "100", 1))
 		},
 		"unknown": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(400)
-			fmt.Fprint(w, strings.Replace(played, "190", "98765432", 1))
+			_, _ = fmt.Fprint(w, strings.Replace(played, "190", "98765432", 1))
 		},
-		"redirect": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/?t="+accessToken, 307) },
-		"reset":    func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/?t="+accessToken, http.StatusTemporaryRedirect)
+		},
+		"reset": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	}
 	for name, h := range answers {
 		t.Run(name, func(t *testing.T) {

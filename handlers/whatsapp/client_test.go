@@ -94,7 +94,7 @@ func TestSendRequest(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				b, _ := io.ReadAll(r.Body)
 				path, auth, body = r.Method+" "+r.URL.RequestURI(), r.Header.Get("Authorization"), string(b)
-				fmt.Fprint(w, `{"contacts":[{"input":"i","wa_id":"w","user_id":"US.9"}],"messages":[{"id":"wamid.X"}]}`)
+				_, _ = fmt.Fprint(w, `{"contacts":[{"input":"i","wa_id":"w","user_id":"US.9"}],"messages":[{"id":"wamid.X"}]}`)
 			}))
 			defer s.Close()
 			o := newSender(t, s.URL+"/", egress.Options{}).Send(t.Context(), outgoing(tt.to, tt.text, 1))
@@ -363,9 +363,14 @@ func TestLostAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := newSender(t, s.URL(), egress.Options{Timeout: 300 * time.Millisecond})
+	c := newSender(t, s.URL(), egress.Options{})
+	impatient := newSender(t, s.URL(), egress.Options{Timeout: 2 * time.Second})
 	send := func(text string, ctx context.Context) gateway.Outcome {
-		o := c.Send(ctx, outgoing(toPhone("15550100024"), text, 1))
+		sender := c
+		if strings.HasSuffix(text, "-hang") {
+			sender = impatient
+		}
+		o := sender.Send(ctx, outgoing(toPhone("15550100024"), text, 1))
 		checkQuiet(t, o, "15550100024", text)
 		return o
 	}

@@ -110,7 +110,7 @@ func Codes() []Code {
 		{132068, ClassPermanent, "", 0, "flow is blocked"},
 		{132069, ClassPermanent, "", 0, "flow is throttled"},
 		{134100, ClassPermanent, "", 0, "only marketing templates are possible here"},
-		{134101, ClassPermanent, "", 0, "template is being synchronised"},
+		{134101, ClassPermanent, "", 0, "template is being synchronized"},
 		{134102, ClassPermanent, "", 0, "template not available here"},
 		{135000, ClassPermanent, "", 0, "request not accepted"},
 		{137000, ClassPermanent, "", 0, "recipient's identity key changed"},

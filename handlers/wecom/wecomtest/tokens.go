@@ -21,7 +21,7 @@ type tokens struct {
 }
 
 // give returns the token in use and the seconds it lives, or an errcode.
-func (t *tokens) give(authorised bool) (token string, seconds int64, code int) {
+func (t *tokens) give(genuine bool) (token string, seconds int64, code int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.calls++
@@ -29,7 +29,7 @@ func (t *tokens) give(authorised bool) (token string, seconds int64, code int) {
 	switch {
 	case t.quota > 0 && t.calls > t.quota:
 		return "", 0, 45009
-	case !authorised:
+	case !genuine:
 		return "", 0, 40001
 	}
 	if t.token == "" || !now.Before(t.endsAt) {

@@ -102,11 +102,11 @@ func call(t *testing.T, s *whatsapptest.Sandbox, bearer, path, body string) (int
 	}
 	req.Header.Set("Authorization", "Bearer "+bearer)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		return 0, ""
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -421,8 +421,8 @@ func TestStatusOvertakesTheAnswer(t *testing.T) {
 			strings.NewReader(`{"messaging_product":"whatsapp","to":"+15550100025","text":{"body":"x"},"biz_opaque_callback_data":"m"}`))
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "application/json")
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			resp.Body.Close()
+		if resp, err := http.DefaultTransport.RoundTrip(req); err == nil {
+			_ = resp.Body.Close()
 			t.Error("the answer came before its time")
 		}
 	}()
@@ -446,11 +446,11 @@ func TestControl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := http.DefaultTransport.RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
+		defer func() { _ = resp.Body.Close() }()
 		b, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, strings.TrimSpace(string(b))
 	}
@@ -471,7 +471,7 @@ func TestControl(t *testing.T) {
 		{"POST", "faults", `{"code":131056,"next":1}`, 200, "fault-1"},
 		{"GET", "faults", ``, 200, "131056"},
 		{"POST", "faults", `{"stage":"never"}`, 400, "stage must be"},
-		{"POST", "faults", `{"colour":"red"}`, 400, "unknown field"},
+		{"POST", "faults", `{"flavor":"sour"}`, 400, "unknown field"},
 		{"DELETE", "faults?name=other", ``, 400, "no fault"},
 		{"DELETE", "faults", ``, 200, "[]"},
 		{"GET", "summary", ``, 200, `"calls":0`},
