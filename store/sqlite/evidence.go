@@ -139,8 +139,17 @@ func (l *Ledger) proven(c *conn, e *gateway.Evidence, m *message, now time.Time)
 	if !changed && !told {
 		return "", nil
 	}
-	if err := l.storeMessage(c, m, was); err != nil || !told {
+	if err := l.storeMessage(c, m, was); err != nil {
 		return wake, err
+	}
+	if changed { // what named the message by this id alone can be judged now
+		if _, err := c.exec("UPDATE parked SET look_at = 0 WHERE account = ? AND external_id = ? AND external_id <> '' AND n <> ?",
+			m.Account, m.ExternalID, e.N); err != nil {
+			return wake, err
+		}
+	}
+	if !told {
+		return wake, nil
 	}
 	return wake, l.tell(c, m, string(e.Kind), failedCode(m), now)
 }

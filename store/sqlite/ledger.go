@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/causewayhq/causeway/store"
@@ -15,6 +16,7 @@ type Ledger struct {
 	w        *writer
 	k        *checkpointer
 	r        *pool
+	replays  atomic.Int64 // no event up to here is live and after the publish cursor
 
 	once  sync.Once
 	error error

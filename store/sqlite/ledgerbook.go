@@ -29,6 +29,7 @@ type ledgerBook struct {
 
 	ids    io.Reader // monotonic
 	lastMS uint64
+	dueAt  time.Time // of the newest task
 }
 
 type numbers struct{ events, changes, seen int64 }
@@ -124,6 +125,16 @@ func (b *ledgerBook) newID(prefix string, now time.Time) (string, error) {
 		}
 	}
 	return prefix + id.String(), nil
+}
+
+// due is when a task that is made now is due. A clock set back by up to a minute
+// does not let a reply overtake an earlier one of its conversation.
+func (b *ledgerBook) due(now time.Time) time.Time {
+	if back := b.dueAt.Sub(now); back > 0 && back <= time.Minute {
+		return b.dueAt
+	}
+	b.dueAt = now
+	return now
 }
 
 // place reads a cursor; zeros when it was never set.

@@ -57,8 +57,8 @@ func openAttempt(c *conn, msg string) (*gateway.Attempt, error) {
 	return a, err
 }
 
-// BeginAttempt stores the attempt before the call is made, durable. An empty ID
-// and N are filled in a's copy in the ledger only when the caller left them.
+// BeginAttempt stores the attempt before the call is made, durable. It sets a.N
+// to the number the ledger gives it, and a.ID when the caller left it empty.
 func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error {
 	var made gateway.Attempt
 	err := l.write(ctx, true, 1, func(c *conn) error {

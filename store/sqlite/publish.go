@@ -23,10 +23,17 @@ func (l *Ledger) Unpublished(ctx context.Context, limit int) (out []gateway.Even
 		if err != nil {
 			return err
 		}
-		return c.query("SELECT "+eventColumns+" FROM event WHERE n > ? AND run = '' ORDER BY n LIMIT ?", func(r row) error {
+		err = c.query("SELECT "+eventColumns+" FROM event WHERE n > ? AND run = '' ORDER BY n LIMIT ?", func(r row) error {
 			out = append(out, *scanEvent(r))
 			return nil
-		}, n, limit)
+		}, max(n, l.replays.Load()), limit)
+		if err != nil || len(out) > 0 {
+			return err
+		}
+		// Only replays from here on: a long one is not walked through each time.
+		n, err = c.number("SELECT max(n) FROM event")
+		l.replays.Store(max(n, l.replays.Load()))
+		return err
 	})
 	return out, err
 }

@@ -152,16 +152,29 @@ func held(c *conn, run string) (hold bool, err error) {
 	return hold, err
 }
 
-// ReadAgain queues payloads to be read again.
+// againSlice is how many rows one transaction of ReadAgain queues.
+const againSlice = 1000
+
+// ReadAgain queues payloads to be read again. A long list is written in slices,
+// the first of which records the deed; to repeat a call that failed is harmless.
 func (l *Ledger) ReadAgain(ctx context.Context, rows []gateway.AgainRow, by string, now time.Time) error {
-	return l.write(ctx, true, 1+len(rows)/16, func(c *conn) error {
-		for _, r := range rows {
-			if err := queueAgain(c, r); err != nil {
-				return err
+	for from := 0; ; from += againSlice {
+		slice := rows[from:min(from+againSlice, len(rows))]
+		err := l.write(ctx, true, 1+len(slice)/16, func(c *conn) error {
+			for _, r := range slice {
+				if err := queueAgain(c, r); err != nil {
+					return err
+				}
 			}
+			if from > 0 {
+				return nil
+			}
+			return audit(c, now, by, "read again", fmt.Sprintf("%d rows", len(rows)))
+		})
+		if err != nil || from+againSlice >= len(rows) {
+			return err
 		}
-		return audit(c, now, by, "read again", fmt.Sprintf("%d payloads", len(rows)))
-	})
+	}
 }
 
 func queueAgain(c *conn, r gateway.AgainRow) error {

@@ -147,7 +147,7 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 	if hold {
 		state = gateway.MessageHeld
 	}
-	task := ""
+	task, due := "", l.book.due(now)
 	for i, r := range replies {
 		id, err := l.book.newID("ms_", now)
 		if err != nil {
@@ -159,7 +159,7 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, state, open,
 			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?)`,
-			id, task, i, len(replies), was.App, was.Delivery(), was.Run, t.platform, t.account, t.conv, now, string(state), !hold,
+			id, task, i, len(replies), was.App, was.Delivery(), was.Run, t.platform, t.account, t.conv, due, string(state), !hold,
 			r.Type, []byte(r.Text))
 		if err != nil {
 			return err

@@ -63,6 +63,27 @@ func evidenceUnknown(w *world) {
 	w.balanced()
 }
 
+// evidenceNames: a status that carries only the platform's id is understood when
+// another one tells which message that is.
+func evidenceNames(w *world) {
+	conv := w.say("a1", "1", "1")
+	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeUnknown})
+	w.relay(w.status("s1", "1", "w.1", "", gateway.StatusRead))
+	n, _, _ := w.judge()
+	w.same("judged", n, 0)
+	w.relay(w.status("s2", "1", "w.1", m.ID, gateway.StatusSent))
+	n, woken, next := w.judge()
+	if n != 1 || len(woken) != 1 || !next.Equal(w.now) {
+		w.Errorf("judged %d, woken %d, next %v", n, len(woken), next)
+	}
+	n, _, next = w.judge()
+	if n != 1 || !next.IsZero() {
+		w.Errorf("judged %d, next %v", n, next)
+	}
+	w.same("delivery", w.find(m.ID, gateway.MessageAccepted).Delivery, gateway.StatusRead)
+	w.balanced()
+}
+
 func evidenceForward(w *world) {
 	conv := w.say("a1", "1", "1")
 	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.1"})

@@ -23,6 +23,23 @@ func publishCursors(w *world) {
 	un, err = w.l.Unpublished(w.ctx, 10)
 	w.must(err)
 	w.same("unpublished after 2", len(un), 1)
+	// A replay is not published, and does not hide what comes after it.
+	_, err = w.l.StartRun(w.ctx, gateway.ReplayRun{ID: "run_1", At: w.now})
+	w.must(err)
+	p := w.payload(w.message("a1", "1"))
+	w.pos--
+	w.batch(&gateway.RelayBatch{Run: "run_1", Payloads: []gateway.RelayedPayload{p}})
+	w.must(w.l.SetPublished(w.ctx, 3))
+	for range 2 {
+		un, err = w.l.Unpublished(w.ctx, 10)
+		w.must(err)
+		w.same("unpublished after all", len(un), 0)
+	}
+	w.relay(w.message("a4", "1"))
+	un, err = w.l.Unpublished(w.ctx, 10)
+	w.must(err)
+	w.same("unpublished after a replay", len(un), 1)
+
 	conv := w.say("b1", "2", "hello")
 	w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.1"})
 	ch := w.changes()

@@ -58,6 +58,18 @@ func outboxOrder(w *world) {
 	w.balanced()
 }
 
+// outboxClock: a clock that goes back does not let a reply overtake another.
+func outboxClock(w *world) {
+	conv := w.say("a1", "1", "1")
+	w.later(-time.Second)
+	w.say("a2", "1", "2")
+	var texts []string
+	for range 2 {
+		texts = append(texts, w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted}).Reply.Text)
+	}
+	w.same("order", texts, []string{"1", "2"})
+}
+
 func outboxOutcomes(w *world) {
 	conv := w.say("a1", "1", "1")
 	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeRetry, Code: "http_503"})
