@@ -70,7 +70,7 @@ func callbacks(b *testing.B, h http.Handler) {
 	signature := []string{sign(body)}
 	b.ReportAllocs()
 	for b.Loop() {
-		req := httptest.NewRequest(http.MethodPost, "/webhooks/whatsapp/meta", bytes.NewReader(body))
+		req := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/webhooks/whatsapp/meta", bytes.NewReader(body))
 		req.Header["X-Hub-Signature-256"] = signature
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, req)

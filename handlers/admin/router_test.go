@@ -504,7 +504,7 @@ func TestRawBody(t *testing.T) {
 	if got.RequestLine != "POST /webhooks/wecom/corp?msg_signature=…&…&nonce=… HTTP/1.1" {
 		t.Errorf("request line %q", got.RequestLine)
 	}
-	s.api.fail = gateway.ErrUnavailable
+	s.fail = gateway.ErrUnavailable
 	if status, _, text := s.send(t, operator, "GET /api/v1/payloads/7?body=1", ""); status != 503 || strings.Contains(text, "body\":") {
 		t.Errorf("without a record: %d %s", status, text)
 	}
