@@ -87,9 +87,17 @@ func (b *broker) open(ctx context.Context) error {
 	if err := b.connect(); err != nil {
 		return err
 	}
-	if s, err := b.stream(); err == nil {
-		return s.Ensure(ctx)
+	s, err := stream.Open(ctx, b.connection(), b.streamOptions())
+	if err != nil {
+		return err
 	}
+	b.mu.Lock()
+	b.streams = s
+	b.mu.Unlock()
+	return nil
+}
+
+func (b *broker) streamOptions() stream.Options {
 	id := b.a.ledger.Identity()
 	o := stream.Options{
 		StoreID: id.ID, Epoch: id.Epoch, Apps: b.a.dir.apps,
@@ -100,11 +108,7 @@ func (b *broker) open(ctx context.Context) error {
 	if b.server != nil {
 		o.StorageLimit = b.server.MaxStorage()
 	}
-	s, err := stream.Open(ctx, b.conn, o)
-	if s != nil {
-		b.streams = s
-	}
-	return err
+	return o
 }
 
 // waitAdopt waits before the next try, or empties the other life's streams when
@@ -116,11 +120,7 @@ func (b *broker) waitAdopt(ctx context.Context, d time.Duration) {
 	case <-ctx.Done():
 	case <-t.C:
 	case answer := <-b.adopt:
-		s, err := b.stream()
-		if err == nil {
-			err = s.Adopt(ctx)
-		}
-		answer <- err
+		answer <- stream.Adopt(ctx, b.connection(), b.streamOptions())
 	}
 }
 

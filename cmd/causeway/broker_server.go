@@ -96,6 +96,9 @@ func (b *broker) watch(ctx context.Context) error {
 func (b *broker) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.streams != nil {
+		b.streams.Close()
+	}
 	if b.conn != nil {
 		b.conn.Close()
 	}
