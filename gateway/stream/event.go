@@ -3,11 +3,13 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -77,20 +79,34 @@ func (s *Streams) publishEach(ctx context.Context, name string, n int, message f
 		}
 		msgs, at = append(msgs, m), append(at, i)
 	}
-	missing := false
+	missing, silent := false, len(msgs) > 0 && ctx.Err() == nil
 	for j, a := range s.pub.Publish(ctx, s.opts.Wait, msgs...) {
 		if a.Err != nil {
 			missing = missing || isMissing(a.Err)
+			silent = silent && errors.Is(a.Err, errNoAnswer)
 			a.Err = unavailable(name, a.Err)
-		} else if a.Stream != name {
+		} else if silent = false; a.Stream != name {
 			a.Err = fmt.Errorf("%w: stored in stream %s instead of %s", gateway.ErrUnavailable, a.Stream, name)
 		}
 		out[at[j]] = a
 	}
+	s.heard(name, silent)
 	if missing {
 		_ = s.check(name, errNoStream) // each of the messages carries the error
 	}
 	return out
+}
+
+// heard remembers which streams answer nothing at all.
+func (s *Streams) heard(name string, silent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if silent && !s.mute[name] {
+		s.mute[name] = true
+		s.log.Error("stream.silent", zap.String("stream", name))
+	} else if !silent {
+		delete(s.mute, name)
+	}
 }
 
 // eventHeader makes the headers of an event or offer. Every value is a name, an

@@ -102,7 +102,7 @@ func readExhausted(b []byte) (gateway.Exhausted, bool) {
 		return gateway.Exhausted{}, false
 	}
 	app, ok := strings.CutPrefix(a.Stream, readyPrefix)
-	if !ok || a.StreamSeq == 0 {
+	if !ok || app == "" || a.StreamSeq == 0 {
 		return gateway.Exhausted{}, false
 	}
 	return gateway.Exhausted{App: app, Seq: a.StreamSeq, Deliveries: a.Deliveries}, true

@@ -144,6 +144,9 @@ func readAck(m *nats.Msg) Ack {
 	if r.Error != nil {
 		return Ack{Err: r.Error}
 	}
+	if r.Stream == "" {
+		return Ack{Err: fmt.Errorf("%w: the acknowledgement names no stream", gateway.ErrUnavailable)}
+	}
 	return Ack{Stream: r.Stream, Seq: r.Seq, Duplicate: r.Duplicate}
 }
 

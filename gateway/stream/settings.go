@@ -40,12 +40,12 @@ type Sizes struct {
 	Ready                          int64 // of each gate
 }
 
-// DefaultSizes shares a storage limit (bytes; 0 means 4 GiB) out: a third to the
+// DefaultSizes shares a storage limit (bytes; 0 means 1 GiB) out: a third to the
 // gates, a quarter each to events and answers, a tenth to results, the rest is
 // air. It leaves room for gates of at least eight applications.
 func DefaultSizes(limit int64, apps int) Sizes {
 	if limit <= 0 {
-		limit = 4 << 30
+		limit = 1 << 30
 	}
 	return Sizes{
 		Event:    limit / 4,

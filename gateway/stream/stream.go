@@ -28,7 +28,8 @@ type Options struct {
 	// Sizes are the limits of the streams; those that are 0 come from
 	// DefaultSizes of StorageLimit.
 	Sizes Sizes
-	// StorageLimit is what the broker gives all streams together, in bytes.
+	// StorageLimit is what the broker gives all streams together, in bytes
+	// (embedded.Server.MaxStorage); 0 means 1 GiB.
 	StorageLimit int64
 	// Wait is how long an acknowledgement may take; 0 means 5 s.
 	Wait time.Duration
@@ -52,6 +53,7 @@ type Streams struct {
 	ready map[string]bool
 	tried map[string]attempt
 	held  map[string]bool // application paused?
+	mute  map[string]bool // took a whole publish without a word
 	other *OtherLifeError
 }
 
@@ -104,7 +106,7 @@ func open(nc *nats.Conn, opts Options, begin func(*Streams) error) (*Streams, er
 	s := &Streams{
 		nc: nc, js: js, pub: pub, opts: opts, log: opts.Log,
 		making: make(chan struct{}, 1),
-		ready:  map[string]bool{}, tried: map[string]attempt{}, held: map[string]bool{},
+		ready:  map[string]bool{}, tried: map[string]attempt{}, held: map[string]bool{}, mute: map[string]bool{},
 	}
 	s.setApps(opts.Apps)
 	if err := begin(s); err != nil {
@@ -215,12 +217,18 @@ type Health struct {
 	Missing []string
 	// OtherLife is set when the streams belong to another store.
 	OtherLife *OtherLifeError
+	// Silent are the streams whose last publish got no word from a broker that is
+	// connected. A JetStream server that met a full disk stays like that until
+	// it is restarted, also when there is room again.
+	Silent []string
 	// Last is what went wrong with the first of Missing.
 	Last string
 }
 
 // OK says that everything is usable.
-func (h Health) OK() bool { return h.Connected && len(h.Missing) == 0 && h.OtherLife == nil }
+func (h Health) OK() bool {
+	return h.Connected && len(h.Missing) == 0 && len(h.Silent) == 0 && h.OtherLife == nil
+}
 
 // Health reports the state for /readyz and doctor.
 func (s *Streams) Health() Health {
@@ -228,6 +236,9 @@ func (s *Streams) Health() Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h.OtherLife = s.other
+	if h.Connected {
+		h.Silent = slices.Sorted(maps.Keys(s.mute))
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.parts)) {
 		if s.ready[name] {
 			continue

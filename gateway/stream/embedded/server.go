@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ const (
 	// valid name has no underscore.
 	gatewayUser = "_gateway"
 
+	limitName = "max_storage" // file in Dir: MaxStorage of the first start
+
 	readyWait = 30 * time.Second // recovery of the streams at start
 )
 
@@ -43,7 +46,9 @@ type Options struct {
 	// Users may connect over TCP. With Listen and no users nobody can.
 	Users []User
 	// MaxStorage limits what all streams may use, in bytes; 0 means a quarter
-	// of the free space, at most 10 GiB.
+	// of the space that was free at the first start, at most 10 GiB. That number
+	// is kept in the directory: the streams reserve it, so it must not shrink
+	// with the free space.
 	MaxStorage int64
 	// Reserve is how many bytes must be free before Watch restarts a frozen
 	// server; 0 means 1 GiB or a tenth of what was free at the start,
@@ -111,7 +116,9 @@ func (s *Server) prepare() error {
 		return fmt.Errorf("embedded NATS: free space: %w", err)
 	}
 	if s.opts.MaxStorage <= 0 {
-		s.opts.MaxStorage = min(free/4, maxStorageCap)
+		if s.opts.MaxStorage, err = keptLimit(s.opts.Dir, min(free/4, maxStorageCap)); err != nil {
+			return fmt.Errorf("embedded NATS: storage limit: %w", err)
+		}
 	}
 	if s.opts.Reserve <= 0 {
 		s.opts.Reserve = min(free/10, 1<<30)
@@ -122,6 +129,21 @@ func (s *Server) prepare() error {
 	}
 	s.secret = hex.EncodeToString(b[:])
 	return nil
+}
+
+// keptLimit is the limit of the first start.
+func keptLimit(dir string, first int64) (int64, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = root.Close() }()
+	if b, err := root.ReadFile(limitName); err == nil {
+		if n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64); err == nil && n > 0 {
+			return n, nil
+		}
+	}
+	return first, root.WriteFile(limitName, fmt.Appendf(nil, "%d\n", first), 0o600)
 }
 
 // start runs one server of s.opts and waits until it takes connections.

@@ -85,6 +85,29 @@ func TestOneServerPerDirectory(t *testing.T) {
 	start(t, embedded.Options{Dir: dir}) // the lock is free again
 }
 
+// The limit is what the streams have reserved: it stays when the disk fills.
+func TestStorageLimitStays(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []int64{0, 300 << 20} {
+		if want > 0 {
+			if err := os.WriteFile(filepath.Join(dir, "max_storage"), []byte("314572800\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		srv, err := embedded.Start(embedded.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := srv.MaxStorage()
+		if err := srv.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got <= 0 || got > 10<<30 || want > 0 && got != want {
+			t.Errorf("limit %d, want %d", got, want)
+		}
+	}
+}
+
 func TestBadOptions(t *testing.T) {
 	for want, opts := range map[string]embedded.Options{
 		"Dir":            {},
