@@ -156,11 +156,11 @@ func summarise(file string, cfg *config.Config) configSummary {
 func webhookPath(platform, endpoint string) string { return "/webhooks/" + platform + "/" + endpoint }
 
 func (s configSummary) write(w io.Writer) {
-	tokens := strings.Join(s.Tokens, ", ")
-	if tokens == "" {
-		tokens = "one is made at start, in the store's folder"
+	allowed := strings.Join(s.Tokens, ", ")
+	if allowed == "" {
+		allowed = "one is made at start, in the store's folder"
 	}
-	fields(w, "file", s.File, "webhooks", s.Listen, "admin", s.Admin, "tokens", tokens, "store", s.Store, "nats", s.NATS)
+	fields(w, "file", s.File, "webhooks", s.Listen, "admin", s.Admin, "tokens", allowed, "store", s.Store, "nats", s.NATS)
 	rows := make([][]string, 0, len(s.Endpoints))
 	for _, e := range s.Endpoints {
 		keys := "current"

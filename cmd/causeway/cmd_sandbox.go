@@ -167,7 +167,7 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 			return &exitError{exitUsage, err}
 		}
 		defer closing(&result, s)
-		if err := s.Listen(o.whatsapp); err != nil {
+		if err := s.Listen(o.whatsapp); err != nil { //nolint:contextcheck // it listens until Close
 			return &exitError{exitUsage, err}
 		}
 		cred.WhatsApp.APIBase = s.URL()
@@ -182,7 +182,7 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 			return &exitError{exitUsage, err}
 		}
 		defer closing(&result, s)
-		if err := s.Listen(o.wecom); err != nil {
+		if err := s.Listen(o.wecom); err != nil { //nolint:contextcheck // it listens until Close
 			return &exitError{exitUsage, err}
 		}
 		cred.WeCom.APIBase = s.URL()

@@ -82,7 +82,7 @@ func startDemo(ctx context.Context, parent string) (_ *demoRig, err error) {
 		return nil, err
 	}
 	r.log = newLogger(config.Log{Level: "warn", Format: "json"}, zapcore.AddSync(r.logFile))
-	if err := r.startPlatforms(); err != nil {
+	if err := r.startPlatforms(); err != nil { //nolint:contextcheck // they listen until Close
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, sceneLimit, errSceneLimit)

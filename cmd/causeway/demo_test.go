@@ -10,48 +10,19 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
-// execute runs a command line with the commands of trying the gateway, whether
-// or not they are part of the program's list already, and returns exit code and
-// output.
+// execute runs a command line and returns exit code and output.
 func execute(ctx context.Context, in string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = executeTo(ctx, stdio{in: strings.NewReader(in), out: &out, err: &errs}, args...)
+	code = run(ctx, stdio{in: strings.NewReader(in), out: &out, err: &errs}, args)
 	return code, out.String(), errs.String()
-}
-
-func executeTo(ctx context.Context, io stdio, args ...string) int {
-	c := &cli{stdio: io}
-	root := c.root()
-	for _, cmd := range []*cobra.Command{c.demoCommand(), c.sandboxCommand(), c.simulateCommand(), c.configCommand()} {
-		if !slices.ContainsFunc(root.Commands(), func(have *cobra.Command) bool { return have.Name() == cmd.Name() }) {
-			root.AddCommand(cmd)
-		}
-	}
-	root.SetArgs(args)
-	root.SetIn(io.in)
-	root.SetOut(io.out)
-	root.SetErr(io.err)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	_, _ = io.err.Write([]byte("causeway: " + err.Error() + "\n"))
-	var e *exitError
-	if errors.As(err, &e) {
-		return e.code
-	}
-	return exitUsage
 }
 
 // TestDemo plays the whole demo as a reader sees it. The golden file is a list of
@@ -114,7 +85,7 @@ func TestDemoKeep(t *testing.T) {
 	var errs bytes.Buffer
 	done := make(chan int, 1)
 	go func() {
-		code := executeTo(ctx, stdio{in: strings.NewReader(""), out: pipe.w, err: &errs}, "demo", "--keep", "--json")
+		code := run(ctx, stdio{in: strings.NewReader(""), out: pipe.w, err: &errs}, []string{"demo", "--keep", "--json"})
 		_ = pipe.w.Close()
 		done <- code
 	}()

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +22,7 @@ func startSandbox(t *testing.T, args ...string) sandboxCredentials {
 	done := make(chan int, 1)
 	args = append([]string{"sandbox", "--json", "--whatsapp-listen", "127.0.0.1:0", "--wecom-listen", "127.0.0.1:0"}, args...)
 	go func() {
-		code := executeTo(ctx, stdio{in: strings.NewReader(""), out: pipe.w, err: &errs}, args...)
+		code := run(ctx, stdio{in: strings.NewReader(""), out: pipe.w, err: &errs}, args)
 		_ = pipe.w.Close()
 		done <- code
 	}()
@@ -45,16 +44,15 @@ func startSandbox(t *testing.T, args ...string) sandboxCredentials {
 	return cred
 }
 
-// TestSandbox: the configuration printed is one that loads, and a gateway with it
-// verifies what the sandbox sends.
+// TestSandbox: the credentials make a configuration that loads, and the commands
+// reach the control endpoints.
 func TestSandbox(t *testing.T) {
 	cred := startSandbox(t)
-	r := receiver{status: http.StatusOK}
 	cfg, err := config.Parse("printed", []byte(cred.yaml()+"applications:\n  - {name: trial, builtin: echo}\n"), os.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.dir, err = newDirectory(cfg, time.Now); err != nil {
+	if _, err := newDirectory(cfg, time.Now); err != nil {
 		t.Fatal(err)
 	}
 	at := []string{"--at", cred.WhatsApp.APIBase}
