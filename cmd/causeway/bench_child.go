@@ -88,12 +88,13 @@ func (c *benchChild) read(v any) error {
 func (c *benchChild) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, childReadyWait)
 	defer cancel()
+	client := http.Client{Timeout: time.Second}
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.addr+"/readyz", nil)
 		if err != nil {
 			return err
 		}
-		res, err := http.DefaultClient.Do(req)
+		res, err := client.Do(req)
 		if err == nil {
 			_ = res.Body.Close()
 			if res.StatusCode != http.StatusServiceUnavailable {

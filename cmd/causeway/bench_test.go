@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -121,22 +120,33 @@ func TestBenchIngest(t *testing.T) {
 }
 
 func TestBenchDispatch(t *testing.T) {
-	for _, tcp := range []bool{false, true} {
-		t.Run(fmt.Sprintf("tcp=%t", tcp), func(t *testing.T) {
-			o := dispatchOptions{events: 300, slowEvents: 60, slots: 16, handler: 5 * time.Millisecond, rounds: 1, tcp: tcp}
-			r := runBench(t, "dispatch", func(b *bench, ctx context.Context, dir string, r *benchReport) error { return b.dispatch(ctx, dir, o, r) })
-			if len(r.Dispatch) != 6 || len(r.Targets) != 18 {
-				t.Fatalf("%d results and %d targets, want 6 and 18", len(r.Dispatch), len(r.Targets))
-			}
-			for _, d := range r.Dispatch {
-				if d.Violations != 0 || d.InFlight != 1 || d.Running < 1 || d.Running > o.slots || d.Rate <= 0 {
-					t.Errorf("%+v: want order, one at a time, at most %d at once", d, o.slots)
-				}
-				if (d.HandlerMS > 0) != (d.Share > 0) || d.Share > 1 {
-					t.Errorf("%s: share of the ideal is %v", d.Workload, d.Share)
-				}
-			}
-		})
+	o := dispatchOptions{events: 200, slowEvents: 60, slots: 16, handler: 5 * time.Millisecond, rounds: 1}
+	r := runBench(t, "dispatch", func(b *bench, ctx context.Context, dir string, r *benchReport) error {
+		return b.dispatch(ctx, dir, o, r)
+	})
+	if len(r.Dispatch) != 6 || len(r.Targets) != 18 {
+		t.Fatalf("%d results and %d targets, want 6 and 18", len(r.Dispatch), len(r.Targets))
+	}
+	for _, d := range r.Dispatch {
+		if d.Violations != 0 || d.InFlight != 1 || d.Running < 1 || d.Running > o.slots || d.Rate <= 0 {
+			t.Errorf("%+v: want order, one at a time, at most %d at once", d, o.slots)
+		}
+		if (d.HandlerMS > 0) != (d.Share > 0) || d.Share > 1 {
+			t.Errorf("%s: share of the ideal is %v", d.Workload, d.Share)
+		}
+	}
+}
+
+func TestBenchDispatchOverTCP(t *testing.T) {
+	b, _ := tinyBench(t)
+	o := dispatchOptions{slots: 8, tcp: true}
+	w := uniform("few", 60, 6)
+	res := newDispatchResult(w, o, 0)
+	if _, err := b.dispatchOnce(t.Context(), b.dir+"/tcp", w, o, 0, &res, ""); err != nil {
+		t.Fatal(err)
+	}
+	if res.Violations != 0 || res.InFlight != 1 {
+		t.Errorf("%+v: want order, one at a time", res)
 	}
 }
 
@@ -145,7 +155,9 @@ func TestBenchFootprint(t *testing.T) {
 	if _, err := readProcess(os.Getpid()); err != nil {
 		t.Skip(err)
 	}
-	r := runBench(t, "footprint", func(b *bench, ctx context.Context, dir string, r *benchReport) error { return b.footprint(ctx, dir, o, r) })
+	r := runBench(t, "footprint", func(b *bench, ctx context.Context, dir string, r *benchReport) error {
+		return b.footprint(ctx, dir, o, r)
+	})
 	f := r.Footprint
 	if len(f.Rounds) != 2 || f.IdleRSS <= 0 || f.BusyRSS <= 0 {
 		t.Fatalf("%+v: want two rounds and memory", f)

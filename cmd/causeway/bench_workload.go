@@ -74,7 +74,7 @@ func zipf(name string, events, conversations int, s, busiest float64) workload {
 // zipfOffset finds v by halving; the share of the first falls as v grows.
 func zipfOffset(conversations int, s, busiest float64) float64 {
 	low, high := 1e-3, 1e6
-	for range 100 {
+	for range 50 {
 		v := math.Sqrt(low * high)
 		if math.Pow(v, -s)/zipfTotal(conversations, s, v) > busiest {
 			low = v

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/causewayhq/causeway/handlers/floor"
 )
@@ -49,7 +50,8 @@ func post(t *testing.T, url, body, signature string) int {
 		return 0
 	}
 	req.Header.Set("X-Hub-Signature-256", signature)
-	res, err := http.DefaultClient.Do(req)
+	client := http.Client{Timeout: 30 * time.Second}
+	res, err := client.Do(req)
 	if err != nil {
 		t.Error(err)
 		return 0
