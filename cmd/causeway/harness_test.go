@@ -53,6 +53,8 @@ type worldOptions struct {
 	apps   string // YAML of the applications; default: the built-in echo
 	extra  string // more YAML at the end
 	secret string // app secret of the gateway; default the sandbox's
+	// More lines of YAML for the lists of endpoints and accounts.
+	endpoints, accounts string
 }
 
 func newWorld(t *testing.T, o worldOptions) *world {
@@ -90,10 +92,10 @@ store: {url: "sqlite:%s", reserve: 1MiB}
 nats: {embedded: {dir: %q, listen: %q, users: [{name: bot, password: bot-password, apps: [echo], observe: true}]}}
 endpoints:
   - {name: meta, platform: whatsapp, app_secret: %q, verify_token: verify-me}
-accounts:
+%saccounts:
   - {name: shop-a, platform: whatsapp, phone_number_id: %q, waba_id: "900000000000001", access_token: access-token-1, api_base: %q}
-applications:
-%s%s`, public, admin, testToken, filepath.Join(o.dir, "data"), filepath.Join(o.dir, "nats"), nats, o.secret, testPhone, w.wa.URL(), o.apps, o.extra))
+%sapplications:
+%s%s`, public, admin, testToken, filepath.Join(o.dir, "data"), filepath.Join(o.dir, "nats"), nats, o.secret, o.endpoints, testPhone, w.wa.URL(), o.accounts, o.apps, o.extra))
 	t.Cleanup(func() {
 		w.kill()
 		if t.Failed() {
