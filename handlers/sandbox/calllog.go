@@ -29,8 +29,10 @@ type Call struct {
 	Accepted bool `json:"accepted"`
 	// Status is the HTTP status answered; 0 when nothing was.
 	Status int `json:"status"`
-	// Code is the platform's code answered, "reset" or "hang" when the answer
-	// was lost on purpose, "dropped" for a message taken and thrown away.
+	// Code is the platform's code answered, "http_NNN" for a bare status,
+	// "reset" or "hang" when the answer was lost on purpose, "gone" when the
+	// caller left during a delay, "dropped" for a message taken and thrown
+	// away.
 	Code string `json:"code,omitempty"`
 }
 

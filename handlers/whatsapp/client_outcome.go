@@ -30,7 +30,7 @@ type graphError struct {
 	Code      *int   `json:"code"`
 	Subcode   int    `json:"error_subcode"`
 	Transient bool   `json:"is_transient"`
-	Data      struct {
+	More      struct {
 		Details string `json:"details"`
 	} `json:"error_data"`
 	TraceID string `json:"fbtrace_id"`
@@ -181,7 +181,7 @@ func usageWait(h http.Header) time.Duration {
 
 // detail adds what Meta wrote, fit to be read by an operator.
 func (c *Client) detail(meaning string, e *graphError, m *gateway.Message, to gateway.Identity) string {
-	words := e.Data.Details
+	words := e.More.Details
 	if words == "" {
 		words = e.Message
 	}
