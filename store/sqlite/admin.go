@@ -88,7 +88,7 @@ func (l *Ledger) FindConversation(ctx context.Context, platform, account string,
 // Messages lists messages in a state, newest first.
 func (l *Ledger) Messages(ctx context.Context, state gateway.MessageState, limit int) (out []gateway.Message, err error) {
 	// The texts name the indexes' conditions, so that each state has a short way.
-	where := "state = ? AND state NOT IN ('waiting', 'sending', 'accepted')"
+	where := "state = ? AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted'"
 	switch state {
 	case gateway.MessageAccepted:
 		where = "state = ?"
@@ -152,7 +152,7 @@ func (l *Ledger) ReleaseRun(ctx context.Context, run, by string, now time.Time) 
 func (l *Ledger) release(c *conn, run string, after int64, now time.Time) (convs []string, last int64, err error) {
 	var ms []message
 	last = after
-	err = c.query("SELECT "+messageColumns+`, row FROM message WHERE state = 'held' AND state NOT IN ('waiting', 'sending', 'accepted')
+	err = c.query("SELECT "+messageColumns+`, row FROM message WHERE state = 'held' AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted'
 		AND row > ? AND run = ? ORDER BY row LIMIT ?`, func(r row) error {
 		ms = append(ms, scanMessage(r))
 		last = r.int(21)
@@ -189,11 +189,11 @@ func (l *Ledger) Stuck(ctx context.Context, _ time.Time) (out []store.StuckThing
 		{"pending", `SELECT p.app, p.waiting, e.received_at FROM
 			(SELECT app, count(*) AS waiting, min(n) AS first FROM pending GROUP BY app) p JOIN event e ON e.n = p.first ORDER BY p.app`},
 		{"unknown", `SELECT m.account, count(*), min(a.ended_at) FROM message m JOIN attempt a ON a.message = m.id AND a.n = m.attempts
-			WHERE m.state = 'unknown' AND m.state NOT IN ('waiting', 'sending', 'accepted') AND m.open = 1 GROUP BY m.account`},
+			WHERE m.state = 'unknown' AND m.state <> 'waiting' AND m.state <> 'sending' AND m.state <> 'accepted' AND m.open = 1 GROUP BY m.account`},
 		{"dead", "SELECT kind, count(*), min(at) FROM dead WHERE state = 'open' GROUP BY kind"},
 		{"sealed", "SELECT endpoint, count(*), min(received_at) FROM payload WHERE state = 'sealed' GROUP BY endpoint"},
 		{"held", `SELECT run, count(*), min(due_at) FROM message
-			WHERE state = 'held' AND state NOT IN ('waiting', 'sending', 'accepted') GROUP BY run`},
+			WHERE state = 'held' AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted' GROUP BY run`},
 	} {
 		if err := l.r.read(ctx, func(c *conn) error { return c.query(q.text, add(q.what)) }); err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func openArchive(path string, opts Options) (_ *Archive, err error) {
 		f.close()
 		return nil, err
 	}
-	a.k, a.r = newCheckpointer(f.k), f.r
+	a.k, a.r = newCheckpointer(f.k, archiveEvery), f.r
 	a.w = newWriter(f.w, "archive.db", a.book, opts.Log, a.k.committed)
 	a.k.start(a.w.finish)
 	return a, nil

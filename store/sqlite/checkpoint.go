@@ -4,10 +4,11 @@ import "sync/atomic"
 
 // When the log is copied back. Pages are 4 KiB.
 const (
-	checkpointBytes = 4 << 20 // written since the last look
-	restartFrames   = 4096    // a log of this length should start over
-	restFrames      = 512     // so few left are copied by the writer itself
-	netFrames       = 65536   // the writer copies whatever is left
+	archiveEvery  = 4 << 20  // bytes written since the last look; its pages are written once
+	ledgerEvery   = 32 << 20 // its pages are written many times, and copied once
+	restartFrames = 4096     // a log of this length should start over
+	restFrames    = 512      // so few left are copied by the writer itself
+	netFrames     = 65536    // the writer copies whatever is left
 )
 
 // checkpointer copies the log back into the file from a connection of its own,
@@ -16,14 +17,15 @@ const (
 // never ends quite; so once little is left the writer is asked for the rest.
 type checkpointer struct {
 	c       *conn
+	every   int64 // bytes
 	written atomic.Int64
 	wake    chan struct{}
 	finish  chan<- struct{}
 	ended   chan struct{}
 }
 
-func newCheckpointer(c *conn) *checkpointer {
-	return &checkpointer{c: c, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+func newCheckpointer(c *conn, every int64) *checkpointer {
+	return &checkpointer{c: c, every: every, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // start begins the goroutine; finish is the writer's request channel.
@@ -34,7 +36,7 @@ func (k *checkpointer) start(finish chan<- struct{}) {
 
 // committed is told of every commit by the writer.
 func (k *checkpointer) committed(bytes int64) {
-	if k.written.Add(bytes+4096) < checkpointBytes {
+	if k.written.Add(bytes+4096) < k.every {
 		return
 	}
 	select {

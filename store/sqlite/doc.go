@@ -20,6 +20,11 @@
 //     length. A second connection copies the log back passively while the
 //     writer goes on; the writer itself only does the short rest that lets the
 //     log start over.
+//   - What a relayed event costs is the pages it dirties. A conversation's row
+//     is therefore not written for each of its events: last seq and newest time
+//     follow from the event rows and are caught up with when the row is read.
+//   - A CHECK with a longer IN list builds a table at every insert; the checks
+//     of the schema are chains of OR.
 //   - fdatasync is as durable as fsync for a log that is overwritten in place
 //     and spares a journal commit of the file system; see Options.Fsync.
 package sqlite

@@ -23,7 +23,7 @@ type Ledger struct {
 }
 
 // itemBytes is about what one event adds to the log: the pages its rows touch.
-const itemBytes = 16 << 10
+const itemBytes = 12 << 10
 
 func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, err error) {
 	l := &Ledger{identity: identity, book: newLedgerBook()}
@@ -35,7 +35,7 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 		f.close()
 		return nil, err
 	}
-	l.k, l.r = newCheckpointer(f.k), f.r
+	l.k, l.r = newCheckpointer(f.k, ledgerEvery), f.r
 	l.w = newWriter(f.w, "ledger.db", l.book, opts.Log, l.k.committed)
 	l.k.start(l.w.finish)
 	return l, nil

@@ -23,7 +23,7 @@ func (l *Ledger) Position(ctx context.Context) (p gateway.RelayPosition, err err
 func (l *Ledger) Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error) {
 	items := 0
 	for i := range b.Payloads {
-		items += 1 + len(b.Payloads[i].Items)
+		items += len(b.Payloads[i].Items)
 	}
 	var res gateway.RelayResult
 	err := l.write(ctx, false, items, func(c *conn) error {

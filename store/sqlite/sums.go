@@ -22,40 +22,65 @@ func (l *Ledger) Sums(ctx context.Context) (gateway.Sums, error) {
 	return s, err
 }
 
-// Recount counts the rows. It reads the whole ledger in one snapshot of each
-// table at a time, so that no snapshot is long; beside writing its parts may
-// differ from each other.
+// recountSlice is how many keys one statement of Recount spans, so that no
+// snapshot is long.
+const recountSlice = 100_000
+
+// Recount counts the rows, in slices. Beside writing, slices of different times
+// may disagree; of a ledger at rest it is exact.
 func (l *Ledger) Recount(ctx context.Context) (gateway.Sums, error) {
 	s := gateway.Sums{Apps: make(map[string]gateway.AppSums)}
-	for _, q := range []struct{ prefix, text string }{
-		{prefixItem, "SELECT '', state, count(*) FROM item GROUP BY state"},
-		{prefixPayload, "SELECT '', state, count(*) FROM payload GROUP BY state"},
-		{prefixMessage, "SELECT '', state, count(*) FROM message GROUP BY state"},
-		{prefixApp, "SELECT app, state, count(*) FROM settled GROUP BY app, state"},
-		{prefixApp, "SELECT app, 'pending', count(*) FROM pending GROUP BY app"},
+	for _, q := range []struct{ prefix, table, key, group string }{
+		{prefixItem, "item", "pos", "'', state"},
+		{prefixPayload, "payload", "pos", "'', state"},
+		{prefixMessage, "message", "row", "'', state"},
+		{prefixApp, "settled", "n", "app, state"},
+		{prefixApp, "pending", "", "app, 'pending'"},
 	} {
-		err := l.r.read(ctx, func(c *conn) error {
-			return c.query(q.text, func(r row) error {
-				name, state, n := r.str(0), r.str(1), r.int(2)
-				switch q.prefix {
-				case prefixItem:
-					addSum(&s, countItemDecoded, n)
-				case prefixMessage:
-					addSum(&s, countTaken, n)
-					state = string(sumState(gateway.MessageState(state)))
-				case prefixApp:
-					addSum(&s, appCount(name, "wanted"), n)
-					state = name + "." + state
-				}
-				addSum(&s, q.prefix+state, n)
-				return nil
+		text := "SELECT " + q.group + ", count(*) FROM " + q.table + " GROUP BY 1, 2"
+		high := int64(1)
+		if q.key != "" {
+			text = "SELECT " + q.group + ", count(*) FROM " + q.table + " WHERE " + q.key + " > ? AND " + q.key + " <= ? GROUP BY 1, 2"
+			err := l.r.read(ctx, func(c *conn) (err error) {
+				high, err = c.number("SELECT max(" + q.key + ") FROM " + q.table)
+				return err
 			})
-		})
-		if err != nil {
-			return s, err
+			if err != nil {
+				return s, err
+			}
+		}
+		for low := int64(0); low < high; low += recountSlice {
+			var args []any
+			if q.key != "" {
+				args = []any{low, low + recountSlice}
+			}
+			err := l.r.read(ctx, func(c *conn) error {
+				return c.query(text, func(r row) error {
+					countRows(&s, q.prefix, r.str(0), r.str(1), r.int(2))
+					return nil
+				}, args...)
+			})
+			if err != nil {
+				return s, err
+			}
 		}
 	}
 	return s, nil
+}
+
+// countRows adds n rows of a table to the sums they belong to.
+func countRows(s *gateway.Sums, prefix, app, state string, n int64) {
+	switch prefix {
+	case prefixItem:
+		addSum(s, countItemDecoded, n)
+	case prefixMessage:
+		addSum(s, countTaken, n)
+		state = string(sumState(gateway.MessageState(state)))
+	case prefixApp:
+		addSum(s, appCount(app, "wanted"), n)
+		state = app + "." + state
+	}
+	addSum(s, prefix+state, n)
 }
 
 // Counters are the other kept counts by name.

@@ -1,6 +1,7 @@
 -- +goose Up
 -- Times are Unix nanoseconds, 0 for none. Columns that may hold a customer's
--- words or names are BLOB, so that a NUL byte in them is kept.
+-- words or names are BLOB, so that a NUL byte in them is kept. Checks are chains
+-- of OR: SQLite builds a table for a longer IN, at every insert.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -12,7 +13,7 @@ CREATE TABLE conversation (
   conv          TEXT PRIMARY KEY CHECK (conv <> ''),
   platform      TEXT NOT NULL,
   account       TEXT NOT NULL,
-  chat          TEXT NOT NULL CHECK (chat IN ('single', 'group', 'account')),
+  chat          TEXT NOT NULL CHECK (chat = 'single' OR chat = 'group' OR chat = 'account'),
   last_seq      INTEGER NOT NULL,          -- may be behind max(event.ord), which counts
   newest_at     INTEGER NOT NULL,          -- occurred_at of its newest message up to last_seq
   hops          INTEGER NOT NULL,
@@ -43,9 +44,9 @@ CREATE TABLE event (
   conv        TEXT NOT NULL CHECK (conv <> ''),
   chat        TEXT NOT NULL,
   ord         INTEGER NOT NULL CHECK (ord <> 0), -- seq, or -n for what has none
-  kind        TEXT NOT NULL CHECK (kind IN ('message', 'change', 'status', 'echo', 'state', 'notice')),
-  origin      TEXT NOT NULL CHECK (origin IN ('live', 'backfill', 'replay')),
-  judged      TEXT NOT NULL DEFAULT '' CHECK (judged IN ('', 'ours', 'human', 'foreign')),
+  kind        TEXT NOT NULL CHECK (kind = 'message' OR kind = 'change' OR kind = 'status' OR kind = 'echo' OR kind = 'state' OR kind = 'notice'),
+  origin      TEXT NOT NULL CHECK (origin = 'live' OR origin = 'backfill' OR origin = 'replay'),
+  judged      TEXT NOT NULL DEFAULT '' CHECK (judged = '' OR judged = 'ours' OR judged = 'human' OR judged = 'foreign'),
   pos         INTEGER NOT NULL,
   item        INTEGER NOT NULL,
   payload     TEXT NOT NULL,
@@ -77,7 +78,7 @@ CREATE TABLE pending (
 CREATE TABLE settled (
   n       INTEGER NOT NULL,
   app     TEXT NOT NULL,
-  state   TEXT NOT NULL CHECK (state IN ('settled', 'dead', 'dropped')),
+  state   TEXT NOT NULL CHECK (state = 'settled' OR state = 'dead' OR state = 'dropped'),
   reason  TEXT NOT NULL,
   tries   INTEGER NOT NULL,
   round   INTEGER NOT NULL,
@@ -89,7 +90,7 @@ CREATE TABLE settled (
 CREATE TABLE item (
   pos    INTEGER NOT NULL,
   idx    INTEGER NOT NULL CHECK (idx >= 0),
-  state  TEXT NOT NULL CHECK (state IN ('event', 'duplicate', 'ignored', 'dead')),
+  state  TEXT NOT NULL CHECK (state = 'event' OR state = 'duplicate' OR state = 'ignored' OR state = 'dead'),
   reason TEXT NOT NULL,
   detail TEXT NOT NULL,
   n      INTEGER NOT NULL,                 -- of its event; 0 where it has none
@@ -99,7 +100,7 @@ CREATE TABLE item (
 
 CREATE TABLE payload (
   pos         INTEGER PRIMARY KEY,
-  state       TEXT NOT NULL CHECK (state IN ('relayed', 'duplicate', 'ignored', 'sealed', 'dead')),
+  state       TEXT NOT NULL CHECK (state = 'relayed' OR state = 'duplicate' OR state = 'ignored' OR state = 'sealed' OR state = 'dead'),
   reason      TEXT NOT NULL,
   detail      TEXT NOT NULL,
   key_fp      TEXT NOT NULL,
@@ -127,8 +128,8 @@ CREATE TABLE run (
 
 CREATE TABLE dead (
   id       TEXT PRIMARY KEY,
-  kind     TEXT NOT NULL CHECK (kind IN ('event', 'message', 'item', 'payload')),
-  state    TEXT NOT NULL CHECK (state IN ('open', 'requeued', 'dropped')),
+  kind     TEXT NOT NULL CHECK (kind = 'event' OR kind = 'message' OR kind = 'item' OR kind = 'payload'),
+  state    TEXT NOT NULL CHECK (state = 'open' OR state = 'requeued' OR state = 'dropped'),
   at       INTEGER NOT NULL,
   reason   TEXT NOT NULL,
   detail   BLOB NOT NULL,
@@ -163,7 +164,7 @@ CREATE TABLE message (
   account       TEXT NOT NULL,
   conv          TEXT NOT NULL CHECK (conv <> ''),
   due_at        INTEGER NOT NULL,
-  state         TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'accepted', 'rejected', 'unknown', 'expired', 'cancelled', 'held')),
+  state         TEXT NOT NULL CHECK (state = 'waiting' OR state = 'sending' OR state = 'accepted' OR state = 'rejected' OR state = 'unknown' OR state = 'expired' OR state = 'cancelled' OR state = 'held'),
   open          INTEGER NOT NULL,
   reason        TEXT NOT NULL,
   attempts      INTEGER NOT NULL,
@@ -181,7 +182,7 @@ CREATE INDEX message_open ON message (conv, due_at, id) WHERE open = 1;
 CREATE UNIQUE INDEX message_sending ON message (conv) WHERE state = 'sending';
 CREATE INDEX message_conv ON message (conv, row);
 CREATE INDEX message_external ON message (account, external_id) WHERE external_id <> '';
-CREATE INDEX message_listed ON message (state, row) WHERE state NOT IN ('waiting', 'sending', 'accepted');
+CREATE INDEX message_listed ON message (state, row) WHERE state <> 'waiting' AND state <> 'sending' AND state <> 'accepted';
 
 CREATE TABLE attempt (
   message     TEXT NOT NULL,
@@ -190,7 +191,7 @@ CREATE TABLE attempt (
   started_at  INTEGER NOT NULL,
   void_after  INTEGER NOT NULL,
   ended_at    INTEGER NOT NULL,
-  outcome     TEXT NOT NULL CHECK (outcome IN ('', 'accepted', 'retry', 'rejected', 'unknown')),
+  outcome     TEXT NOT NULL CHECK (outcome = '' OR outcome = 'accepted' OR outcome = 'retry' OR outcome = 'rejected' OR outcome = 'unknown'),
   external_id TEXT NOT NULL,
   code        TEXT NOT NULL,
   detail      BLOB NOT NULL,
