@@ -1,0 +1,234 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/store"
+)
+
+const (
+	viewer   = "viewer-LEAKMARK-0123456789"
+	operator = "operator-LEAKMARK-0123456789"
+	root     = "admin-LEAKMARK-0123456789"
+
+	payloadID = "pl_01JDRX5S3V8P9A6K2M4N7Q0T1W"
+	deadID    = "dl_01JDRX5S3V8P9A6K2M4N7Q0T1W"
+	conv      = "abcdefghijklmnopqrstuvwx23"
+)
+
+// api answers from memory and writes down what it was asked.
+type api struct {
+	mu     sync.Mutex
+	calls  []string
+	fail   error
+	panics bool
+}
+
+func (a *api) called(format string, args ...any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls = append(a.calls, fmt.Sprintf(format, args...))
+	if a.panics {
+		panic("LEAKMARK")
+	}
+	return a.fail
+}
+
+// taken returns the calls since the last time.
+func (a *api) taken() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := strings.Join(a.calls, "; ")
+	a.calls = nil
+	return out
+}
+
+func at(hour int) time.Time { return time.Date(2026, 11, 29, hour, 0, 0, 0, time.UTC) }
+
+func samplePayload() gateway.Payload {
+	return gateway.Payload{
+		Pos: 7, ID: payloadID, Platform: "wecom", Endpoint: "corp", ReceivedAt: at(1),
+		RequestLine: "POST /webhooks/wecom/corp?msg_signature=LEAKMARK&LEAKMARK&nonce=LEAKMARK HTTP/1.1",
+		Header:      http.Header{"Content-Type": {"text/xml"}}, Body: []byte("<xml>LEAKMARK</xml>"), KeyFP: "abc",
+	}
+}
+
+func (a *api) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+	p := samplePayload()
+	p.Body = nil
+	return []gateway.Payload{p}, a.called("payloads %d %s %s %q %d", q.Before, stamp(q.Since), stamp(q.Until), q.Endpoint, q.Limit)
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("15:04")
+}
+
+func (a *api) Payload(_ context.Context, ref admin.PayloadRef) (*gateway.Payload, store.PayloadStatus, error) {
+	p := samplePayload()
+	return &p, store.PayloadStatus{State: gateway.PayloadRelayed, Items: []store.ItemStatus{{Index: 0, State: gateway.ItemEvent, Event: "ev_x", Conv: conv, Seq: 3}}},
+		a.called("payload %d %s", ref.Pos, ref.ID)
+}
+
+func (a *api) Rejects(_ context.Context, before int64, limit int) ([]gateway.Reject, error) {
+	return []gateway.Reject{{ID: 5, At: at(1), Reason: "not verified", Payload: samplePayload()}}, a.called("rejects %d %d", before, limit)
+}
+
+func (a *api) Reject(_ context.Context, id int64) (*gateway.Reject, error) {
+	return &gateway.Reject{ID: id, Payload: samplePayload()}, a.called("reject %d", id)
+}
+
+func (a *api) Readmit(_ context.Context, id int64, by string) (string, error) {
+	return payloadID, a.called("readmit %d by %s", id, by)
+}
+
+func (a *api) ReadmitAll(_ context.Context, endpoint, by string) (admin.Readmitted, error) {
+	return admin.Readmitted{Readmitted: 2}, a.called("readmit all %q by %s", endpoint, by)
+}
+
+func (a *api) Dead(_ context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error) {
+	return nil, a.called("dead %+v", q)
+}
+
+func (a *api) DeadLetter(_ context.Context, id string) (*gateway.DeadLetter, error) {
+	return &gateway.DeadLetter{ID: id}, a.called("dead letter %s", id)
+}
+
+func (a *api) Requeue(_ context.Context, id, by string) error {
+	return a.called("requeue %s by %s", id, by)
+}
+func (a *api) Drop(_ context.Context, id, by string) error { return a.called("drop %s by %s", id, by) }
+func (a *api) RequeueAll(_ context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
+	return admin.RequeuedAll{Requeued: 1}, a.called("requeue all %+v by %s", q, by)
+}
+
+func (a *api) StartReplay(_ context.Context, r admin.ReplayRequest, by string) (admin.ReplayStarted, error) {
+	return admin.ReplayStarted{Run: "run_1", Started: true}, a.called("replay %q %q %q %v %q %v by %s", r.Run, r.Payload, r.Conv, r.Sealed, r.Endpoint, r.SendReplies, by)
+}
+
+func (a *api) ReleaseReplay(_ context.Context, run, by string) (int, error) {
+	return 4, a.called("release %s by %s", run, by)
+}
+
+func (a *api) Applications(context.Context) ([]admin.ApplicationState, error) {
+	return []admin.ApplicationState{{Name: "bot"}}, a.called("apps")
+}
+
+func (a *api) PauseApplication(_ context.Context, name, by string) error {
+	return a.called("pause %s by %s", name, by)
+}
+
+func (a *api) ResumeApplication(_ context.Context, name, by string) error {
+	return a.called("resume %s by %s", name, by)
+}
+
+func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.Conversation, error) {
+	return &gateway.Conversation{Conv: conv}, a.called("conversation %s %d", conv, limit)
+}
+
+func (a *api) FindConversation(_ context.Context, platform, account string, id gateway.Identity) (string, error) {
+	return conv, a.called("find %s %s %s %s", platform, account, id.Kind, id.Value)
+}
+
+func (a *api) Messages(_ context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error) {
+	return []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}}}, a.called("messages %s %d", state, limit)
+}
+
+func (a *api) Doctor(context.Context) (admin.Report, error) {
+	return admin.Report{OK: true}, a.called("doctor")
+}
+
+func (a *api) KeptSums(context.Context) (gateway.Sums, error) {
+	var s gateway.Sums
+	s.Payloads.Archived, s.Apps = 3, map[string]gateway.AppSums{"bot": {Wanted: 2, Settled: 2}}
+	return s, a.called("kept")
+}
+
+func (a *api) RecountedSums(context.Context) (gateway.Sums, error) {
+	return gateway.Sums{}, a.called("recounted")
+}
+
+func (a *api) Counters(context.Context) (map[string]int64, error) {
+	return map[string]int64{"late": 1}, a.called("counters")
+}
+
+func (a *api) RecordAudit(_ context.Context, e gateway.AuditEntry) error {
+	return a.called("audit %s %s by %s", e.What, e.Target, e.By)
+}
+
+func (a *api) AuditLog(_ context.Context, limit int) ([]gateway.AuditEntry, error) {
+	return nil, a.called("audit log %d", limit)
+}
+
+func (a *api) Adopt(_ context.Context, by string) error { return a.called("adopt by %s", by) }
+
+// surface is the router over real HTTP.
+type surface struct {
+	*api
+	url    string
+	tokens []admin.Token
+	ready  bool
+	logs   *observer.ObservedLogs
+}
+
+func open(t *testing.T) *surface {
+	t.Helper()
+	core, logs := observer.New(zap.DebugLevel)
+	s := &surface{api: &api{}, logs: logs, ready: true, tokens: []admin.Token{
+		{Name: "anna", Role: admin.RoleViewer, Hash: admin.HashToken(viewer)},
+		{Name: "otto", Role: admin.RoleOperator, Hash: admin.HashToken(operator)},
+		{Name: "ada", Role: admin.RoleAdmin, Hash: admin.HashToken(root)},
+		{Name: "odd", Role: "owner", Hash: admin.HashToken("role-that-does-not-exist")},
+	}}
+	registry := prometheus.NewRegistry()
+	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "causeway_sample_total", Help: "A sample."})
+	registry.MustRegister(seen) //nolint:forbidigo // a method of this test's registry
+	srv := httptest.NewServer(admin.NewRouter(admin.Options{
+		Tokens: func() []admin.Token { return s.tokens }, Gatherer: registry, API: s.api, Log: zap.New(core), Now: func() time.Time { return at(12) },
+		Ready: func(context.Context) admin.Readiness {
+			return admin.Readiness{OK: s.ready, Components: []admin.Component{{Name: "nats", State: "degraded"}}}
+		},
+	}))
+	t.Cleanup(srv.Close)
+	s.url = srv.URL
+	return s
+}
+
+// send makes a request; target is method and path.
+func (s *surface) send(t *testing.T, token, target, body string) (int, http.Header, string) {
+	t.Helper()
+	method, path, _ := strings.Cut(target, " ")
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(text)
+}
