@@ -63,8 +63,8 @@ func (c *cli) demo(ctx context.Context, o demoOptions) (err error) {
 		if tidy {
 			end = errors.Join(end, r.remove())
 		}
-		if err == nil && end != nil {
-			err = failed(fmt.Errorf("the demo did not end cleanly: %w", end))
+		if end != nil {
+			err = &exitError{exitFailed, errors.Join(err, fmt.Errorf("the demo did not end cleanly: %w", end))}
 		}
 	}()
 	p := newDemoPrinter(c.out, os.Getenv)
@@ -132,4 +132,4 @@ func programName() string {
 	return os.Args[0]
 }
 
-func errDemoStopped() error { return failed(errors.New("stopped; everything was cleaned up")) }
+func errDemoStopped() error { return failed(errors.New("stopped; nothing stays behind")) }

@@ -33,6 +33,7 @@ type simulation struct {
 	endpoint, account, url string
 	customer, text, id     string
 	file                   string
+	ago                    time.Duration
 	count, copies          int
 	customers, parallel    int
 }
@@ -55,6 +56,7 @@ func (s *simulation) flags(cmd *cobra.Command, customer string) {
 	f.StringVar(&s.text, "text", "hello", "the text, caption or title")
 	f.StringVar(&s.id, "id", "", "the platform's message id (default: a new one each)")
 	f.StringVar(&s.file, "file", "", "send the bytes of this file instead (- for standard input)")
+	f.DurationVar(&s.ago, "ago", 0, "how long ago the platform says that it happened")
 	f.IntVar(&s.count, "count", 1, "how many different callbacks")
 	f.IntVar(&s.copies, "duplicates", 0, "how many more times each callback is delivered, all at once")
 	f.IntVar(&s.customers, "customers", 1, "spread --count over this many customers")
@@ -71,6 +73,8 @@ func (s *simulation) check() error {
 		return usageError("--customers must be 1 to 1000000")
 	case s.parallel < 1 || s.parallel > 1000:
 		return usageError("--parallel must be 1 to 1000")
+	case s.ago < 0:
+		return usageError("--ago must not be negative")
 	case s.id != "" && s.count > 1:
 		return usageError("--id names one message; for the same one several times use --duplicates")
 	case s.file != "" && s.count > 1:
@@ -173,8 +177,8 @@ type simulationResult struct {
 	Callbacks []simulated `json:"callbacks"`
 }
 
-// outgoing is a callback before it is sent: post signs and sends it, as often as
-// it is called.
+// simulatedCallback is a callback before it is sent: post signs and sends it, as
+// often as it is called.
 type simulatedCallback struct {
 	id   string
 	post func(ctx context.Context) (status int, err error)

@@ -166,8 +166,7 @@ func sceneWrongOrder(ctx context.Context, r *demoRig, s *sceneNotes) error {
 
 // sceneEcho: what we sent is known by the id the platform gave it.
 func sceneEcho(ctx context.Context, r *demoRig, s *sceneNotes) error {
-	s.did("WhatsApp plays a reply of the bot back as an echo, as it does with numbers that are")
-	s.did("also used in the WhatsApp Business app.")
+	s.did("A reply of the bot comes back as an echo, under the id that WhatsApp gave it.")
 	who := demoCustomer(1)
 	calls := r.calls(who)
 	if len(calls) == 0 || calls[0].MessageID == "" {

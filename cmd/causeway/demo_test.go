@@ -205,7 +205,7 @@ func TestDemoStops(t *testing.T) {
 		}},
 	}})
 	var e *exitError
-	if !errors.As(err, &e) || e.code != exitFailed || !strings.Contains(e.Error(), "cleaned up") {
+	if !errors.As(err, &e) || e.code != exitFailed || !strings.Contains(e.Error(), "stopped") {
 		t.Fatalf("error %v", err)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {

@@ -39,6 +39,7 @@ hand, or of one of ours when --id is its id.` + simulateHelp,
 		Example: `  causeway simulate whatsapp --text "hello"
   causeway simulate whatsapp --count 30 --customers 10 --parallel 10
   causeway simulate whatsapp --duplicates 19
+  causeway simulate whatsapp --ago 5m
   causeway simulate whatsapp button --choice order:cancel --text "Cancel"
   causeway simulate whatsapp status --id wamid.X --state read
   causeway simulate whatsapp --file body.json`,
@@ -93,7 +94,7 @@ func (c *cli) simulateWhatsApp(ctx context.Context, s *simulation, e whatsappEve
 	e.Kind = kind
 	return s.send(ctx, c, target, kind, func(n int) (simulatedCallback, error) {
 		e := e
-		e.Customer, e.Text, e.At = nthNumber(s.customer, (n-1)%s.customers), nthText(s.text, n, s.count), time.Now()
+		e.Customer, e.Text, e.At = nthNumber(s.customer, (n-1)%s.customers), nthText(s.text, n, s.count), time.Now().Add(-s.ago)
 		if e.ID = s.id; e.ID == "" {
 			e.ID = "wamid.SIM" + rand.Text()
 		}
@@ -149,6 +150,7 @@ func (c *cli) simulateWeCom(ctx context.Context, s *simulation, event, key strin
 	platform, err := wecomtest.New(wecomtest.Options{
 		CorpID: account.CorpID, AgentID: account.AgentID, Secret: "unused", CallbackURL: target,
 		Token: endpoint.Token.Reveal(), EncodingAESKey: endpoint.EncodingAESKey.Reveal(), LogSize: 1,
+		Now: func() time.Time { return time.Now().Add(-s.ago) },
 	})
 	if err != nil {
 		return &exitError{exitUsage, fmt.Errorf("endpoint %s: %w", endpoint.Name, err)}

@@ -99,6 +99,10 @@ func TestSimulate(t *testing.T) {
 		"wecom text": {[]string{"wecom", "--text", "你好 ]]> <b>", "--from", "ChenHao"}, gateway.KindMessage, func(it *gateway.Item) bool {
 			return it.Content.Text == "你好 ]]> <b>" && it.Chat.Identities[0].As == "ChenHao"
 		}},
+		"ago": {[]string{"whatsapp", "--ago", "1h"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return time.Since(it.OccurredAt) > 59*time.Minute
+		}},
+		"wecom ago":   {[]string{"wecom", "--ago", "1h"}, gateway.KindMessage, func(it *gateway.Item) bool { return time.Since(it.OccurredAt) > 59*time.Minute }},
 		"wecom image": {[]string{"wecom", "image"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media.ID != "" }},
 		"wecom voice": {[]string{"wecom", "voice"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media.Format == "amr" }},
 		"wecom event": {[]string{"wecom", "event", "--event", "view"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.view" }},
@@ -207,6 +211,7 @@ func TestSimulateErrors(t *testing.T) {
 		"no account":      {[]string{"wecom", "-c", busy, "--account", "x"}, exitUsage, "no wecom account named x"},
 		"bad url":         {[]string{"whatsapp", "-c", busy, "--url", "ftp://x"}, exitUsage, "--url must be"},
 		"bad count":       {[]string{"whatsapp", "-c", busy, "--count", "0"}, exitUsage, "--count must be"},
+		"future":          {[]string{"whatsapp", "-c", busy, "--ago", "-1h"}, exitUsage, "--ago"},
 		"no config":       {[]string{"whatsapp", "-c", filepath.Join(t.TempDir(), "x.yaml")}, exitUsage, "causeway config init"},
 		"no platform":     {nil, exitUsage, "needs one of"},
 		"unknown command": {[]string{"telegram"}, exitUsage, "telegram"},
