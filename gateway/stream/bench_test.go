@@ -74,6 +74,7 @@ type loop struct {
 	mu       sync.Mutex
 	convOf   map[string]int
 	next     []int
+	head     []string // the pending event of each conversation
 	started  int
 	finished int
 }
@@ -83,7 +84,7 @@ type offerer interface {
 }
 
 func newLoop(s offerer, convs, total int) *loop {
-	l := &loop{s: s, total: total, done: make(chan struct{}), queue: make(chan gateway.Offer, 4*convs), convOf: map[string]int{}, next: make([]int, convs)}
+	l := &loop{s: s, total: total, done: make(chan struct{}), queue: make(chan gateway.Offer, 4*convs), convOf: map[string]int{}, next: make([]int, convs), head: make([]string, convs)}
 	for c := range min(convs, total) {
 		l.convOf[convID(c)] = c
 		l.push(c)
@@ -98,7 +99,9 @@ func (l *loop) push(c int) {
 	}
 	l.started++
 	l.next[c]++
-	l.queue <- offer("bot", c, l.next[c], 0)
+	o := offer("bot", c, l.next[c], 0)
+	l.head[c] = o.Pending.Event
+	l.queue <- o
 }
 
 func (l *loop) count() int {
@@ -143,10 +146,17 @@ func (l *loop) taken(_ context.Context, _ gateway.ReplyPosition, answers []gatew
 		if err := json.Unmarshal(a.Data, &ans); err != nil || ans.Verdict != gateway.VerdictDone {
 			continue
 		}
+		// As in the ledger, an answer counts while its event is pending: a
+		// second answer, after a second delivery, is late.
+		c := l.convOf[a.Conv]
+		if ans.Event != l.head[c] {
+			continue
+		}
+		l.head[c] = ""
 		if l.finished++; l.finished == l.total {
 			close(l.done)
 		}
-		l.push(l.convOf[a.Conv])
+		l.push(c)
 	}
 	return nil
 }
