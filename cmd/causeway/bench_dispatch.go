@@ -54,6 +54,11 @@ type dispatchResult struct {
 	Violations int `json:"order_violations"`
 	InFlight   int `json:"max_in_flight_per_conversation"`
 	Running    int `json:"max_running"`
+	// PerCommit is how many answers one ledger transaction settled on average;
+	// Closed the offers that the broker refused because the one before was not
+	// acknowledged yet, per event.
+	PerCommit float64 `json:"answers_per_commit"`
+	Closed    float64 `json:"offers_closed_per_event"`
 
 	cpu []float64
 }
@@ -186,6 +191,8 @@ func (b *bench) dispatchOnce(ctx context.Context, dir string, w workload, o disp
 	}
 	after, _ := readProcess(os.Getpid())
 	res.cpu = append(res.cpu, float64(after.CPU-before.CPU)/float64(time.Microsecond)/float64(len(w.order)))
+	res.PerCommit = float64(len(w.order)) / float64(max(rig.seen.commits.Load(), 1))
+	res.Closed = float64(rig.seen.closed.Load()) / float64(len(w.order))
 	res.Violations += watch.violations
 	res.InFlight = max(res.InFlight, watch.maxInFlight)
 	res.Running = max(res.Running, watch.maxRunning)
@@ -205,14 +212,15 @@ func (r *dispatchRig) settledAll(ctx context.Context, n int) error {
 }
 
 func humanDispatch(w io.Writer, list []dispatchResult) {
-	t := newBenchTable(w, "workload", "handler", "events", "conversations", "slots", "seconds", "events/s", "CPU us", "ideal s", "share", "violations", "in flight")
+	t := newBenchTable(w, "workload", "handler", "events", "conversations", "slots", "seconds", "events/s", "CPU us", "ideal s", "share", "violations", "in flight", "per commit", "closed")
 	for _, r := range list {
 		ideal, share := "", ""
 		if r.HandlerMS > 0 {
 			ideal, share = fmt.Sprintf("%.2f", r.Ideal), fmt.Sprintf("%.1f %%", 100*r.Share)
 		}
 		t.row(r.Workload, fmt.Sprintf("%.0f ms", r.HandlerMS), fmt.Sprint(r.Events), fmt.Sprint(r.Conversations), fmt.Sprint(r.Slots),
-			fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.0f", r.Rate), fmt.Sprintf("%.0f", r.CPU), ideal, share, fmt.Sprint(r.Violations), fmt.Sprint(r.InFlight))
+			fmt.Sprintf("%.2f", r.Seconds), fmt.Sprintf("%.0f", r.Rate), fmt.Sprintf("%.0f", r.CPU), ideal, share, fmt.Sprint(r.Violations), fmt.Sprint(r.InFlight),
+			fmt.Sprintf("%.1f", r.PerCommit), fmt.Sprintf("%.2f", r.Closed))
 	}
 	t.end()
 }

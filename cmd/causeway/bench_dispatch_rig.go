@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -34,6 +35,13 @@ type dispatchRig struct {
 	bot    *stream.Conn
 	broker rigBroker
 	user   embedded.User
+	seen   rigSeen
+}
+
+// rigSeen counts what passes between the stages.
+type rigSeen struct {
+	offers, closed atomic.Int64 // offers made; refused since the place was taken
+	commits        atomic.Int64 // of answers
 }
 
 const (
@@ -42,7 +50,22 @@ const (
 )
 
 // rigBroker is the broker as gate and intake see it.
-type rigBroker struct{ *stream.Streams }
+type rigBroker struct {
+	*stream.Streams
+	seen *rigSeen
+}
+
+// Offer is for gate.Stream.
+func (b rigBroker) Offer(ctx context.Context, app string, offers []gateway.Offer) []gateway.Offered {
+	out := b.Streams.Offer(ctx, app, offers)
+	b.seen.offers.Add(int64(len(out)))
+	for i := range out {
+		if out[i].State == gateway.OfferClosed {
+			b.seen.closed.Add(1)
+		}
+	}
+	return out
+}
 
 // TakeAnswers is for outbox.Replies.
 func (b rigBroker) TakeAnswers(ctx context.Context, from gateway.ReplyPosition,
@@ -60,6 +83,7 @@ func newDispatchRig(ctx context.Context, dir string) (_ *dispatchRig, err error)
 		app:  gateway.Application{Name: benchApp, Tries: 4, AckWait: 30 * time.Second, HandlerMax: 10 * time.Minute, Replies: true},
 		user: embedded.User{Name: "bench", Password: rigPassword, Apps: []string{benchApp}},
 	}
+	r.broker.seen = &r.seen
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())
@@ -139,6 +163,7 @@ func (r *dispatchRig) run(ctx context.Context, n, slots int, tcp bool, h worker.
 		Ledger: r.store.Ledger, Replies: r.broker, Apps: []gateway.Application{r.app}, Now: time.Now, Log: zap.NewNop(),
 		Settled: func(list []gateway.Settled) { // called by the intake's own goroutine
 			g.Settled(list)
+			r.seen.commits.Add(1)
 			for i := range list {
 				if !list[i].Late && list[i].Decision.State == gateway.EventSettled {
 					settled++

@@ -21,6 +21,9 @@ type benchMachine struct {
 	Dir      string `json:"dir"`
 	// FsyncP50 is the median of writing 1 KiB to a file in Dir and syncing it.
 	FsyncP50 float64 `json:"fsync_p50_ms"`
+	// Load is the load average of the last minute before the bench: with more
+	// than a fraction of a core taken, the numbers are of the others too (Linux).
+	Load float64 `json:"load_average"`
 }
 
 const fsyncProbes = 100
@@ -30,13 +33,18 @@ func newBenchMachine(dir string) (benchMachine, error) {
 		Cores: runtime.NumCPU(), Procs: runtime.GOMAXPROCS(0), Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, Version: version(), Dir: dir,
 	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(b), " ")
+		m.Load, _ = strconv.ParseFloat(first, 64) // 0 when it is none
+	}
 	p50, err := fsyncP50(dir)
 	m.FsyncP50 = inMillis(p50)
 	return m, err
 }
 
 func (m *benchMachine) String() string {
-	return fmt.Sprintf("%d cores, %s, %s, causeway %s, fsync p50 %.2f ms in %s", m.Cores, m.Go, m.Platform, m.Version, m.FsyncP50, m.Dir)
+	return fmt.Sprintf("%d cores, %s, %s, causeway %s, fsync p50 %.2f ms in %s, load average %.1f",
+		m.Cores, m.Go, m.Platform, m.Version, m.FsyncP50, m.Dir, m.Load)
 }
 
 func fsyncP50(dir string) (time.Duration, error) {
