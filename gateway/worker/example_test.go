@@ -24,10 +24,10 @@ func Example() {
 	}
 	for _, text := range []string{"hello", "", "price"} {
 		a := workertest.Ask(context.Background(), bot, workertest.Text("conv", 1, text))
-		fmt.Println(a.Verdict, len(a.Replies), a.AfterMS, a.Error)
+		fmt.Printf("%s, %d replies, after %d ms, %q\n", a.Verdict, len(a.Replies), a.AfterMS, a.Error)
 	}
 	// Output:
-	// done 2 0
-	// done 0 0
-	// retry 0 5000 price list is away
+	// done, 2 replies, after 0 ms, ""
+	// done, 0 replies, after 0 ms, ""
+	// retry, 0 replies, after 5000 ms, "price list is away"
 }
