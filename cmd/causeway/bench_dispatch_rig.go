@@ -92,7 +92,7 @@ func newDispatchRig(ctx context.Context, dir string) (_ *dispatchRig, err error)
 	if r.store, err = sqlite.Open(ctx, filepath.Join(dir, "store"), sqlite.Options{Now: time.Now}); err != nil {
 		return nil, err
 	}
-	r.server, err = embedded.Start(embedded.Options{
+	r.server, err = embedded.Start(embedded.Options{ //nolint:contextcheck // it outlives ctx; close ends it
 		Dir: filepath.Join(dir, "nats"), Listen: "127.0.0.1:0", Users: []embedded.User{r.user}, MaxStorage: rigStorage,
 	})
 	if err != nil {

@@ -54,7 +54,8 @@ func (r *benchReport) missed() []string {
 // finish prints the report; with check a missed target is an error (exit 1).
 func (b *bench) finish(r *benchReport) error {
 	r.Seconds = time.Since(r.Started).Seconds()
-	if err := b.c.print(r, r.human); err != nil {
+	c := b.c
+	if err := c.print(r, r.human); err != nil {
 		return err
 	}
 	if missed := r.missed(); b.check && len(missed) > 0 {
