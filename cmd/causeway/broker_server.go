@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
 	"github.com/causewayhq/causeway/gateway/stream/embedded"
@@ -139,4 +140,15 @@ func (r *room) err() error {
 		return fmt.Errorf("free disk space is below store.reserve: %w", gateway.ErrUnavailable)
 	}
 	return nil
+}
+
+// maxContent is how long the content of an event may be: what the embedded
+// server takes, less the event's envelope and headers. A broker outside may take
+// less, so the relay's own default holds there.
+func maxContent(cfg *config.Config) int {
+	const envelope = 64 << 10
+	if cfg.NATS.URL != "" {
+		return 0
+	}
+	return embedded.MaxPayload - envelope
 }

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"errors"
 	"sync"
 
 	"go.uber.org/zap"
@@ -87,8 +88,11 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gat
 	case len(it.Chat.Identities) == 0:
 		return dead(gateway.ReasonBadItem, "the item names nobody")
 	}
-	content, err := gateway.EncodeContent(&it.Content)
-	if err != nil {
+	content, err := r.content(&it.Content)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return dead(gateway.ReasonBadItem, errTooLarge.Error())
+	case err != nil:
 		return dead(gateway.ReasonBadItem, "the item's raw part is not valid JSON")
 	}
 	row.Event.Content = content
@@ -99,6 +103,25 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gat
 	}
 	r.hop(p.Platform, it, &row)
 	return row
+}
+
+// errTooLarge: even without its raw part the item fits into no message.
+var errTooLarge = errors.New("the item is larger than an event may be") //nolint:gochecknoglobals // a sentinel error is a constant
+
+// content renders what an event says. One that the broker would refuse stays
+// refused for ever, and would hold its conversation and all copies behind it;
+// the raw part is in the archive, so it can be left out.
+func (r *Relay) content(c *gateway.Content) ([]byte, error) {
+	b, err := gateway.EncodeContent(c)
+	if err != nil || len(b) <= r.o.MaxContent {
+		return b, err
+	}
+	lean := *c
+	lean.Raw = nil
+	if b, err = gateway.EncodeContent(&lean); err == nil && len(b) > r.o.MaxContent {
+		return nil, errTooLarge
+	}
+	return b, err
 }
 
 // hop marks a message that another account of ours wrote: two bots of ours

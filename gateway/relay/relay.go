@@ -67,8 +67,13 @@ type Options struct {
 	// HopsMax: an account of ours that writes to another one of ours gets at
 	// most this many events through in a row (two bots talking). 0 means 5.
 	HopsMax int
-	Now     func() time.Time
-	Log     *zap.Logger
+	// MaxContent is the most that the content of an event may have, in bytes,
+	// so that the broker takes it with its envelope. What is longer goes without
+	// its raw part; what is still longer is a dead item. 0 means 960 KiB, which
+	// fits into the 1 MiB that NATS takes by default.
+	MaxContent int
+	Now        func() time.Time
+	Log        *zap.Logger
 }
 
 // Relay is the stage. Make it with New, run it with Run on the leader only.
@@ -85,6 +90,9 @@ func New(o Options) *Relay {
 	}
 	if o.HopsMax <= 0 {
 		o.HopsMax = 5
+	}
+	if o.MaxContent <= 0 {
+		o.MaxContent = 960 << 10
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
