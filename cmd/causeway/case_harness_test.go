@@ -140,14 +140,15 @@ func (w *world) counter(name string) int64 {
 	return s.Counters[name]
 }
 
-// conversation finds and reads one by the customer's number or userid.
+// conversation finds and reads one by the customer's number or userid; it waits
+// until there is one.
 func (w *world) conversation(platform, account, kind, identity string) *gateway.Conversation {
 	w.t.Helper()
 	var found struct{ Conv string }
 	q := url.Values{"platform": {platform}, "account": {account}, "kind": {kind}, "identity": {identity}}
-	if err := w.get("/api/v1/conversations:find?"+q.Encode(), &found); err != nil {
-		w.t.Fatal(err)
-	}
+	w.until(20*time.Second, "the conversation is known", func() bool {
+		return w.get("/api/v1/conversations:find?"+q.Encode(), &found) == nil
+	})
 	var c gateway.Conversation
 	if err := w.get("/api/v1/conversations/"+found.Conv+"?limit=1000", &c); err != nil {
 		w.t.Fatal(err)
