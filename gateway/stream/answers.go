@@ -33,7 +33,7 @@ type TakeFunc func(ctx context.Context, at gateway.ReplyPosition, answers []gate
 // beginning; answers may so come twice, and the ledger finds those late. It
 // outlives the broker's restarts and a wipe of the stream.
 func (s *Streams) TakeAnswers(ctx context.Context, from gateway.ReplyPosition, fn TakeFunc) error {
-	pos, wait, failed := from, backoffFirst, false
+	pos, wait, failed := readUpTo{ReplyPosition: from}, backoffFirst, false
 	for {
 		before := pos
 		err := s.takeLife(ctx, &pos, fn)
@@ -54,8 +54,16 @@ func (s *Streams) TakeAnswers(ctx context.Context, from gateway.ReplyPosition, f
 	}
 }
 
+// readUpTo is a position with the time of its message, as far as this call has
+// seen it. A stream that lost its tail gives the same sequences out again, and
+// may have grown past the position before anybody looks; the time tells.
+type readUpTo struct {
+	gateway.ReplyPosition
+	stored time.Time
+}
+
 // takeLife reads through one consumer until something breaks.
-func (s *Streams) takeLife(ctx context.Context, pos *gateway.ReplyPosition, fn TakeFunc) error {
+func (s *Streams) takeLife(ctx context.Context, pos *readUpTo, fn TakeFunc) error {
 	if err := s.need(ctx, ReplyStream); err != nil {
 		return err
 	}
@@ -84,7 +92,7 @@ func (s *Streams) takeLife(ctx context.Context, pos *gateway.ReplyPosition, fn T
 		if err != nil {
 			return s.check(ReplyStream, err)
 		}
-		answers, err := readAnswers(batch, &last)
+		answers, stored, err := readAnswers(batch, &last)
 		if err != nil {
 			return err
 		}
@@ -92,14 +100,14 @@ func (s *Streams) takeLife(ctx context.Context, pos *gateway.ReplyPosition, fn T
 		if !s.handOn(ctx, at, answers, fn) {
 			return ctx.Err()
 		}
-		*pos = at
+		*pos = readUpTo{at, stored}
 		p.Release(len(batch))
 	}
 }
 
 // replyConsumer makes a consumer for what comes after pos, which is set to the
 // stream's life. It lives in the server's memory and ends a minute after we do.
-func (s *Streams) replyConsumer(ctx context.Context, pos *gateway.ReplyPosition) (string, error) {
+func (s *Streams) replyConsumer(ctx context.Context, pos *readUpTo) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
 	str, err := s.js.Stream(ctx, ReplyStream)
@@ -110,11 +118,11 @@ func (s *Streams) replyConsumer(ctx context.Context, pos *gateway.ReplyPosition)
 	if err := s.stillOurs(info); err != nil {
 		return "", err
 	}
-	if !pos.Created.Equal(life(info)) || info.State.LastSeq < pos.Seq {
+	if !pos.Created.Equal(life(info)) || info.State.LastSeq < pos.Seq || s.grownAgain(ctx, str, pos) {
 		if !pos.Created.IsZero() {
 			s.log.Warn("answers.from_beginning", zap.Uint64("was", pos.Seq), zap.Uint64("last", info.State.LastSeq))
 		}
-		*pos = gateway.ReplyPosition{Created: life(info)}
+		*pos = readUpTo{ReplyPosition: gateway.ReplyPosition{Created: life(info)}}
 	}
 	c, err := str.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		AckPolicy:         jetstream.AckNonePolicy,
@@ -128,6 +136,16 @@ func (s *Streams) replyConsumer(ctx context.Context, pos *gateway.ReplyPosition)
 		return "", err
 	}
 	return c.CachedInfo().Name, nil
+}
+
+// grownAgain says whether another message stands at the position than the one
+// that was taken.
+func (s *Streams) grownAgain(ctx context.Context, str jetstream.Stream, pos *readUpTo) bool {
+	if pos.stored.IsZero() {
+		return false
+	}
+	m, err := str.GetMsg(ctx, pos.Seq)
+	return err == nil && !m.Time.Equal(pos.stored)
 }
 
 // dropReplyConsumer is a courtesy: the consumer would end by itself.
@@ -164,22 +182,23 @@ func nextBatch(ctx context.Context, p *Puller, in <-chan *nats.Msg) ([]*nats.Msg
 	return batch, nil
 }
 
-func readAnswers(batch []*nats.Msg, last *uint64) ([]gateway.TakenAnswer, error) {
+// readAnswers also returns when the last one was stored.
+func readAnswers(batch []*nats.Msg, last *uint64) (_ []gateway.TakenAnswer, stored time.Time, _ error) {
 	out := make([]gateway.TakenAnswer, 0, len(batch))
 	for _, m := range batch {
 		meta, err := m.Metadata()
 		if err != nil {
-			return nil, errors.New("answers: a message without metadata")
+			return nil, stored, errors.New("answers: a message without metadata")
 		}
 		if meta.Sequence.Consumer != *last+1 {
-			return nil, fmt.Errorf("%w: answers: a gap after %d", gateway.ErrUnavailable, *last)
+			return nil, stored, fmt.Errorf("%w: answers: a gap after %d", gateway.ErrUnavailable, *last)
 		}
-		*last = meta.Sequence.Consumer
+		*last, stored = meta.Sequence.Consumer, meta.Timestamp
 		a := gateway.TakenAnswer{Seq: meta.Sequence.Stream, Data: m.Data}
 		a.App, a.Conv, _ = splitReply(m.Subject) // the stream takes no other subjects
 		out = append(out, a)
 	}
-	return out, nil
+	return out, stored, nil
 }
 
 // handOn calls fn until it succeeds; false when ctx ended before.
@@ -231,8 +250,8 @@ func (s *Streams) ReplyState(ctx context.Context) (last gateway.ReplyPosition, b
 	return last, info.State.Bytes, uint64(max(info.Config.MaxBytes, 0)), nil
 }
 
-// PurgeReplies deletes the answers up to and including upTo, which the ledger
-// must have taken.
+// PurgeReplies deletes the answers before upTo, which the ledger must have taken;
+// the one at upTo stays, so that a stream that lost its tail is recognised.
 func (s *Streams) PurgeReplies(ctx context.Context, upTo uint64) error {
 	if err := s.need(ctx, ReplyStream); err != nil {
 		return err
@@ -243,5 +262,5 @@ func (s *Streams) PurgeReplies(ctx context.Context, upTo uint64) error {
 	if err != nil {
 		return s.check(ReplyStream, err)
 	}
-	return s.check(ReplyStream, str.Purge(ctx, jetstream.WithPurgeSequence(upTo+1)))
+	return s.check(ReplyStream, str.Purge(ctx, jetstream.WithPurgeSequence(upTo)))
 }
