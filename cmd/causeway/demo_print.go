@@ -50,7 +50,7 @@ func (p demoPrinter) line(format string, args ...any) {
 // opening says what runs and where.
 func (p demoPrinter) opening(r *demoRig, keep bool) {
 	p.line("%s", p.paint(bold, "Causeway demo"))
-	p.line("A whole gateway on this machine: store, NATS, a bot, a fake WhatsApp, a fake WeCom.")
+	p.line("A whole gateway on this machine: store, NATS, bot, fake WhatsApp, fake WeCom.")
 	p.line("Real HTTP, real signatures; every line marked * was observed, not assumed.")
 	what := "removed at the end"
 	if keep {

@@ -26,7 +26,7 @@ const (
 // sceneMany: different conversations do not wait for each other, one
 // conversation never overtakes itself.
 func sceneMany(ctx context.Context, r *demoRig, s *sceneNotes) error {
-	s.did("%d WhatsApp and %d WeCom customers write %d messages each, all at the same time.", demoEach, demoEach, demoMessages)
+	s.did("%d WhatsApp and %d WeCom customers write %d messages each, all at once.", demoEach, demoEach, demoMessages)
 	var mu sync.Mutex
 	var took []time.Duration
 	timed := func(post func() error) error {
@@ -72,18 +72,18 @@ func sceneMany(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if len(m.Wrong) > 0 {
 		return fmt.Errorf("the bot saw: %s", m.Wrong[0])
 	}
-	s.saw("%d callbacks answered 200: half of them within %s, the slowest after %s.",
+	s.saw("%d callbacks answered 200: half within %s, the slowest after %s.",
 		len(took), msWords(took[len(took)/2]), msWords(took[len(took)-1]))
-	s.saw("The bot worked on up to %d conversations at once, never on two messages of one.", m.Widest)
-	s.saw("%d replies arrived: every customer got the answers to 1, 2 and 3, in this order.", 2*demoEach*demoMessages)
+	s.saw("The bot had up to %d conversations at once, never two messages of one.", m.Widest)
+	s.saw("%d replies arrived: to every customer those to 1, 2 and 3, in this order.", 2*demoEach*demoMessages)
 	return nil
 }
 
 // sceneDuplicates: platforms deliver again when they heard no answer; a fact is
 // one event all the same.
 func sceneDuplicates(ctx context.Context, r *demoRig, s *sceneNotes) error {
-	s.did("One WhatsApp callback is delivered %d times at once; one WeCom message %d times,", demoDeliveries, demoRedelivers)
-	s.did("each time encrypted anew, as WeCom does it.")
+	s.did("One WhatsApp callback is delivered %d times at once, one WeCom message %d", demoDeliveries, demoRedelivers)
+	s.did("times, each time encrypted anew, as WeCom does it.")
 	before, err := r.quiet(ctx)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func sceneWrongOrder(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if n := after["out_of_order"] - before["out_of_order"]; n != 1 {
 		return fmt.Errorf("the counter out_of_order grew by %d, not by 1", n)
 	}
-	s.saw("Both handled and answered in the order of arrival; nothing was held back or sorted.")
+	s.saw("Both handled and answered in the order of arrival; nothing was re-sorted.")
 	s.saw("The counter out_of_order went from %d to %d: the disagreement is visible.", before["out_of_order"], after["out_of_order"])
 	return nil
 }
@@ -193,8 +193,8 @@ func sceneEcho(ctx context.Context, r *demoRig, s *sceneNotes) error {
 
 // sceneColleague: what a person wrote is not taken for ours, whatever it says.
 func sceneColleague(ctx context.Context, r *demoRig, s *sceneNotes) error {
-	s.did("A colleague answers a customer by hand in the WhatsApp Business app, with the very")
-	s.did("words the bot used before.")
+	s.did("A colleague answers a customer by hand in the WhatsApp Business app, with")
+	s.did("the very words the bot used before.")
 	who := demoCustomer(2)
 	calls := r.calls(who)
 	if len(calls) == 0 {
@@ -219,7 +219,7 @@ func sceneColleague(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	case r.bot.measure().Deliveries != handled:
 		return fmt.Errorf("the bot was called for a colleague's message")
 	}
-	s.saw("Judged human after %s; the conversation tells when a person last wrote in it.", msWords(took))
+	s.saw("Judged human after %s; the conversation tells when a person last wrote.", msWords(took))
 	s.saw("The bot was not called: it does not answer its own side.")
 	return nil
 }

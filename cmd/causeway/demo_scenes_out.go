@@ -16,8 +16,8 @@ import (
 // sceneLost: a message whose fate is not known is never sent again by itself;
 // what follows it waits for evidence.
 func sceneLost(ctx context.Context, r *demoRig, s *sceneNotes) error {
-	s.did("WhatsApp takes the bot's reply, then the connection breaks before it says so. The")
-	s.did("customer writes again meanwhile. (It waits %s for evidence here; default 60 s.)", spell(demoUnknownWait))
+	s.did("WhatsApp takes the bot's reply, but the connection breaks before it says so.")
+	s.did("The customer writes again. (Evidence is waited for %s here; default 60 s.)", spell(demoUnknownWait))
 	who, first, second := demoCustomer(23), "reply to this gets lost", "are you still there?"
 	if _, err := r.wa.Faults().Add(sandbox.Fault{Stage: sandbox.After, Drop: sandbox.DropReset, NoStatuses: true, To: who, Next: 1}); err != nil {
 		return err
@@ -45,7 +45,7 @@ func sceneLost(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if len(calls) != 1 || c.Messages[0].State != gateway.MessageUnknown || c.Messages[1].State != gateway.MessageWaiting {
 		return fmt.Errorf("%s and %s instead of unknown and waiting, after %s", c.Messages[0].State, c.Messages[1].State, amount(len(calls), "call", "calls"))
 	}
-	s.saw("The message is unknown: one call made, not repeated. The next reply waits behind it.")
+	s.saw("The message is unknown: one call made, not repeated. The next reply waits.")
 	lost := calls[0]
 	if err := wanted200(r.wa.Post(ctx, r.wa.StatusBody(lost.MessageID, lost.Marker, who, "delivered", 0))); err != nil {
 		return err
@@ -66,16 +66,16 @@ func sceneLost(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if n := r.wa.CallLog().Accepted()[lost.Marker]; n != 1 || c.Messages[0].Attempts != 1 {
 		return fmt.Errorf("the lost message was taken %d times in %d attempts", n, c.Messages[0].Attempts)
 	}
-	s.saw("Then its status comes, with the mark we left on it: accepted after all, delivered.")
-	s.saw("The next reply leaves. The customer got two messages, each once, in order.")
+	s.saw("Its status comes, with the mark we left on it: accepted after all.")
+	s.saw("The next reply leaves. The customer got both messages once, in order.")
 	return nil
 }
 
 // sceneFailing: a failing event is tried again in its place, then put aside; the
 // conversation goes on.
 func sceneFailing(ctx context.Context, r *demoRig, s *sceneNotes) error {
-	s.did("A WeCom customer writes three messages; the bot fails for the second one. The")
-	s.did("application allows %d tries, %s and %s apart.", demoTries, spell(demoDelay), spell(2*demoDelay))
+	s.did("A WeCom customer writes three messages; the bot fails for the second one.")
+	s.did("The application allows %d tries, %s and %s apart.", demoTries, spell(demoDelay), spell(2*demoDelay))
 	who := demoMember(24)
 	texts := []string{"a good question", "the question that breaks the bot", "one more good question"}
 	r.bot.fails(texts[1])
@@ -106,7 +106,7 @@ func sceneFailing(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if !slices.Equal(order, want) || dead.Reason != gateway.ReasonTries || dead.Tries != demoTries {
 		return fmt.Errorf("the bot was handed %q; dead letter with reason %s after %s", order, dead.Reason, amount(dead.Tries, "try", "tries"))
 	}
-	s.saw("Handed to the bot: 1, 2, 2, 2, 3. Then 2 is a dead letter; 1 and 3 are answered.")
+	s.saw("Handed to the bot: 1, 2, 2, 2, 3. 1 and 3 are answered, 2 is a dead letter.")
 	r.bot.fails("")
 	if err := r.api.Requeue(ctx, dead.ID, demoBy); err != nil {
 		return err
@@ -121,7 +121,7 @@ func sceneFailing(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if again.State != "requeued" {
 		return fmt.Errorf("the dead letter is %s, not requeued", again.State)
 	}
-	s.saw("The bot is mended and the dead letter requeued: handled once more and answered.")
+	s.saw("The bot is mended, the dead letter requeued: handled again and answered.")
 	return nil
 }
 
@@ -166,7 +166,7 @@ func sceneReplay(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if len(d) != 1 || len(r.calls(who)) != sent {
 		return fmt.Errorf("the bot saw it %d times, and %d messages were sent", len(d), len(r.calls(who))-sent)
 	}
-	s.saw("The bot saw it again: the same event id, marked as a replay (%s…).", run.Run[:min(len(run.Run), 12)])
+	s.saw("The bot saw it again: the same event id, marked as replay %s…", run.Run[:min(len(run.Run), 12)])
 	s.saw("Its reply is held until somebody releases it. The customer noticed nothing.")
 	return nil
 }

@@ -51,7 +51,7 @@ func TestDemo(t *testing.T) {
 		case !regexp.MustCompile("^" + want[i] + "$").MatchString(got[i]):
 			t.Fatalf("line %d is\n%s\nand does not match\n%s", i+1, got[i], want[i])
 		}
-		if len([]rune(got[i])) > 90 && !strings.Contains(got[i], temp) {
+		if len([]rune(got[i])) > 80 && !strings.Contains(got[i], temp) {
 			t.Errorf("line %d is wider than a terminal: %s", i+1, got[i])
 		}
 	}
