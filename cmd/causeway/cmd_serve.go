@@ -51,7 +51,7 @@ func (c *cli) serve(ctx context.Context, o appOptions) error {
 	a, err := newApp(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was asked to stop while it waited for the folder
 		}
 		return &exitError{exitUsage, err}
 	}

@@ -93,10 +93,6 @@ func (w *world) bot(h worker.Handler, concurrency int) (stop func()) {
 	return stop
 }
 
-func echoBack(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
-	return worker.Text(ev.Text), nil
-}
-
 // Nobody takes events until the broker's storage limit is reached: callbacks go
 // on being answered 200, and with a worker everything is handed out in order.
 func TestBrokerStorageLimitReached(t *testing.T) {

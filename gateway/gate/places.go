@@ -129,9 +129,10 @@ func (g *Gate) postpone(p *place, until time.Time) {
 
 func (g *Gate) wakeDue(now time.Time) {
 	for len(g.later) > 0 && !g.later[0].due.After(now) {
-		p := heap.Pop(&g.later).(*place) //nolint:forcetypeassert // the heap holds nothing else
-		p.state = placeReady
-		g.ready = append(g.ready, p)
+		if p, ok := heap.Pop(&g.later).(*place); ok { // it holds nothing else
+			p.state = placeReady
+			g.ready = append(g.ready, p)
+		}
 	}
 }
 
@@ -144,9 +145,10 @@ func (t timers) Swap(i, j int)      { t[i], t[j] = t[j], t[i]; t[i].index, t[j].
 
 // Push is called by container/heap only.
 func (t *timers) Push(x any) {
-	p := x.(*place) //nolint:forcetypeassert // container/heap hands back what we push
-	p.index = len(*t)
-	*t = append(*t, p)
+	if p, ok := x.(*place); ok { // nothing else is pushed
+		p.index = len(*t)
+		*t = append(*t, p)
+	}
 }
 
 // Pop is called by container/heap only.
