@@ -56,7 +56,7 @@ func (l *Ledger) Close() error {
 
 // write is a ledger write of about items events.
 func (l *Ledger) write(ctx context.Context, durable bool, items int, do func(c *conn) error) error {
-	return l.w.submit(ctx, durable, (items+1)*itemBytes, do)
+	return l.w.submitWhole(ctx, durable, (items+1)*itemBytes, do)
 }
 
 // audit records a deed of an admin in the transaction of c.

@@ -87,17 +87,44 @@ func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int6
 
 // submit hands a write over and waits for its commit. When ctx ends first it
 // returns ctx's error: a write not yet taken is then never made, a taken one may
-// or may not be stored. do runs on the writer's goroutine, may run twice (it
-// must set what it returns anew), and must not keep c.
+// or may not be stored, and do may still run: it must write nothing that the
+// caller reads after an error. do runs on the writer's goroutine, may run twice
+// (it must set what it returns anew), and must not keep c.
 func (w *writer) submit(ctx context.Context, durable bool, bytes int, do func(c *conn) error) error {
-	if err := ctx.Err(); err != nil {
+	q, err := w.hand(ctx, durable, bytes, do)
+	if q == nil {
 		return err
+	}
+	select {
+	case <-q.done: // both were ready
+		return q.err
+	default:
+		return ctx.Err()
+	}
+}
+
+// submitWhole is submit, but a write that was taken is waited for: its outcome
+// is known, and do has ended. A commit takes milliseconds.
+func (w *writer) submitWhole(ctx context.Context, durable bool, bytes int, do func(c *conn) error) error {
+	q, err := w.hand(ctx, durable, bytes, do)
+	if q == nil {
+		return err
+	}
+	<-q.done
+	return q.err
+}
+
+// hand queues a write and waits for its commit or the end of ctx. It returns the
+// write when ctx ended while it was already taken; else its outcome.
+func (w *writer) hand(ctx context.Context, durable bool, bytes int, do func(c *conn) error) (*write, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	q := &write{do: do, durable: durable, bytes: bytes, done: make(chan struct{})}
 	w.mu.RLock()
 	if w.closed {
 		w.mu.RUnlock()
-		return fmt.Errorf("the store is closed: %w", gateway.ErrUnavailable)
+		return nil, fmt.Errorf("the store is closed: %w", gateway.ErrUnavailable)
 	}
 	w.waiting.Add(1)
 	select {
@@ -106,21 +133,16 @@ func (w *writer) submit(ctx context.Context, durable bool, bytes int, do func(c 
 	case <-ctx.Done():
 		w.mu.RUnlock()
 		w.waiting.Add(-1)
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	select {
 	case <-q.done:
-		return q.err
+		return nil, q.err
 	case <-ctx.Done():
 		if q.state.CompareAndSwap(writeQueued, writeLeft) {
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
-	}
-	select {
-	case <-q.done: // both were ready
-		return q.err
-	default:
-		return ctx.Err()
+		return q, nil
 	}
 }
 
