@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -20,18 +21,26 @@ import (
 type replays struct {
 	a     *app
 	queue chan replayOrder
+
+	mu   sync.Mutex
+	upTo map[string]int64 // by run: what was relayed when it was first asked for
 }
 
 type replayOrder struct {
 	run  string
 	conv string
+	// upTo is the last position of the run: what arrives while it waits or runs
+	// is live and must not be handed out a second time.
+	upTo int64
 	// next returns the positions after one, in order.
 	next func(ctx context.Context, after int64) ([]int64, error)
 }
 
 const replayPage = 500
 
-func newReplays(a *app) *replays { return &replays{a: a, queue: make(chan replayOrder, 64)} }
+func newReplays(a *app) *replays {
+	return &replays{a: a, queue: make(chan replayOrder, 64), upTo: map[string]int64{}}
+}
 
 // run works through the orders until ctx ends.
 func (r *replays) run(ctx context.Context) error {
@@ -58,6 +67,9 @@ func (r *replays) work(ctx context.Context, o replayOrder) (payloads int, err er
 			return payloads, err
 		}
 		for _, pos := range list {
+			if pos > o.upTo {
+				return payloads, nil
+			}
 			after = pos
 			p, err := r.a.archive.Get(ctx, pos)
 			if err != nil {
@@ -88,6 +100,9 @@ func (r *replays) start(ctx context.Context, q admin.ReplayRequest, by string) (
 	if o.run == "" {
 		o.run = "run_" + ulid.Make().String()
 	}
+	if o.upTo, err = r.bound(ctx, o); err != nil {
+		return admin.ReplayStarted{}, err
+	}
 	started, err := r.a.ledger.StartRun(ctx, gateway.ReplayRun{ID: o.run, By: by, At: now, What: what, HoldReplies: !q.SendReplies})
 	if err != nil {
 		return admin.ReplayStarted{}, err
@@ -98,6 +113,23 @@ func (r *replays) start(ctx context.Context, q admin.ReplayRequest, by string) (
 	default:
 		return admin.ReplayStarted{}, fmt.Errorf("too many replays at once: %w", gateway.ErrUnavailable)
 	}
+}
+
+// bound returns the last position of a run. One that is asked for again in this
+// process keeps the bound it had.
+func (r *replays) bound(ctx context.Context, o replayOrder) (int64, error) {
+	at, err := r.a.ledger.Position(ctx)
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	upTo, known := r.upTo[o.run]
+	if !known {
+		upTo = max(at.Pos, o.upTo)
+		r.upTo[o.run] = upTo
+	}
+	return upTo, nil
 }
 
 func (r *replays) order(ctx context.Context, q admin.ReplayRequest) (o replayOrder, what string, count int64, err error) {
@@ -111,7 +143,7 @@ func (r *replays) order(ctx context.Context, q admin.ReplayRequest) (o replayOrd
 		if p, err := r.a.archive.Get(ctx, pos); err != nil || p.ReceivedAt.UnixMilli() != at.UnixMilli() {
 			return o, "", 0, fmt.Errorf("payload: %w", gateway.ErrNotFound)
 		}
-		o.next = once(pos)
+		o.next, o.upTo = once(pos), pos
 		return o, "payload " + q.Payload, 1, nil
 	case q.Conv != "":
 		if _, err := r.a.ledger.Conversation(ctx, q.Conv, 1); err != nil {
