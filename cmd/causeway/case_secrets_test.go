@@ -48,7 +48,7 @@ func TestCase38Secrets(t *testing.T) {
 	}
 	fail(1, sandbox.Fault{Status: http.StatusBadGateway})
 	fail(2, sandbox.Fault{Status: http.StatusInternalServerError})
-	fail(3, sandbox.Fault{Status: http.StatusFound})
+	fail(3, sandbox.Fault{Code: 131056, Next: 1})
 	fail(4, sandbox.Fault{Drop: sandbox.DropHang})
 	fail(5, sandbox.Fault{Drop: sandbox.DropReset})
 	fail(6, sandbox.Fault{Code: 131026})
@@ -73,9 +73,15 @@ func TestCase38Secrets(t *testing.T) {
 	if err := w.wa.Listen(""); err != nil {
 		t.Fatal(err)
 	}
-	// Last, since a refused token rests the whole account.
-	fail(9, sandbox.Fault{Status: http.StatusUnauthorized})
-	w.until(30*time.Second, "a refused token is logged", func() bool { return strings.Contains(w.said(), `"code":"http_401"`) })
+	// These two rest the whole account, until the process ends.
+	for i, f := range []sandbox.Fault{{Status: http.StatusFound}, {Status: http.StatusUnauthorized}} {
+		fail(9+i, f)
+		code := fmt.Sprintf(`"code":"http_%d"`, f.Status)
+		w.until(30*time.Second, code+" is logged", func() bool { return strings.Contains(w.said(), code) })
+		w.stop()
+		w.start("")
+		w.up()
+	}
 	w.leaks("an operator's answers", w.everyAnswer())
 	w.stop()
 	w.leaks("what the process said", w.said())
