@@ -43,6 +43,55 @@ func TestBodyIsTheEvent(t *testing.T) {
 	}
 }
 
+// DecodeEvent reads the same as the ordinary way, also when a text looks like
+// the field it looks for.
+func TestDecodeEvent(t *testing.T) {
+	for name, c := range map[string]gateway.Content{
+		"plain":     {Type: "text", Text: "hi", Raw: json.RawMessage(`{"a":[1,{"raw":2}],"b":"}"}`)},
+		"tricky":    {Type: "text", Text: `","raw":{"x":1}`, Raw: json.RawMessage("\"<xml>,\\\"raw\\\":</xml>\"")},
+		"no raw":    {Type: "text", Text: `,"raw":`},
+		"everthing": {Type: "image", Media: &gateway.Media{ID: "1"}, From: &gateway.Party{Name: `,"raw":1}`}, Raw: json.RawMessage(`null`)},
+	} {
+		content, err := gateway.EncodeContent(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := row(string(content)).Body("d")
+		var want gateway.Event
+		if err := json.Unmarshal(body, &want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := gateway.DecodeEvent(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+	for _, bad := range []string{"", "{", `{"event":1}`, `{"event":"e","raw":`, `x,"raw":1}`} {
+		if _, err := gateway.DecodeEvent([]byte(bad)); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}
+
+func BenchmarkDecodeEvent(b *testing.B) {
+	content, err := gateway.EncodeContent(&gateway.Content{Type: "text", ID: "wamid.HBgLMTU1NTAxMDAwMDEVAgASGBQzQTdB", Text: "hello",
+		From: &gateway.Party{Name: "A", Identities: []gateway.Identity{{Kind: "bsuid", Value: "US.40917755238106644215"}, {Kind: "phone", Value: "15550100001"}}},
+		Raw:  json.RawMessage(`{"from":"15550100001","id":"wamid.HBgLMTU1NTAxMDAwMDEVAgASGBQzQTdB","timestamp":"1760000000","type":"text","text":{"body":"` + strings.Repeat("hello ", 40) + `"}}`)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	body := row(string(content)).Body("d")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := gateway.DecodeEvent(body); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func TestBodyWithoutTimesOrContent(t *testing.T) {
 	e := row("{}")
 	e.OccurredAt, e.Seq, e.Run = time.Time{}, 0, "run_1"

@@ -26,6 +26,9 @@ type Pending struct {
 	NextAt  time.Time // not before; zero means now
 	Round   int       // grows with every re-offer; part of the offer's id
 	Requeue int       // how often an admin requeued it
+	// Row is the event itself, where whoever made this had it at hand; else
+	// nil. It saves the gate a read.
+	Row *EventRow
 }
 
 // Delivery is the ce-id of an offer of this row.

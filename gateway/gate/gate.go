@@ -57,6 +57,10 @@ type Options struct {
 	Log  *zap.Logger
 }
 
+// keepRows is up to how many conversations events are kept in memory for, when
+// they came along with their rows; beyond it they are read when their turn comes.
+const keepRows = 10_000
+
 // offerBatch is how many offers are in flight to the broker at once.
 const offerBatch = 256
 
@@ -197,12 +201,7 @@ func (g *Gate) load(ctx context.Context) error {
 // returns how long to wait before the next batch when the broker is in trouble.
 func (g *Gate) offer(ctx context.Context) time.Duration {
 	batch := g.ready[:min(len(g.ready), offerBatch)]
-	ns := make([]int64, len(batch))
-	for i, p := range batch {
-		ns[i] = p.head.N
-	}
-	rows, err := g.o.Ledger.Events(ctx, ns)
-	if err != nil {
+	if err := g.read(ctx, batch); err != nil {
 		if ctx.Err() == nil {
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
 		}
@@ -212,7 +211,7 @@ func (g *Gate) offer(ctx context.Context) time.Duration {
 	offers := make([]gateway.Offer, 0, len(batch))
 	places := make([]*place, 0, len(batch))
 	for _, p := range batch {
-		row := rows[p.head.N]
+		row := p.head.Row
 		if row == nil || g.stale(ctx, p, row) {
 			continue // gone from the ledger: its conversation was erased
 		}
@@ -230,11 +229,35 @@ func (g *Gate) offer(ctx context.Context) time.Duration {
 	return wait
 }
 
+// read fills in the events that nobody had at hand.
+func (g *Gate) read(ctx context.Context, batch []*place) error {
+	var ns []int64
+	for _, p := range batch {
+		if p.head.Row == nil {
+			ns = append(ns, p.head.N)
+		}
+	}
+	if len(ns) == 0 {
+		return nil
+	}
+	rows, err := g.o.Ledger.Events(ctx, ns)
+	if err != nil {
+		return err
+	}
+	for _, p := range batch {
+		if p.head.Row == nil {
+			p.head.Row = rows[p.head.N]
+		}
+	}
+	return nil
+}
+
 // file puts a place where its offer's answer says.
 func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 	switch r.State {
 	case gateway.OfferTaken, gateway.OfferDuplicate:
 		p.state, p.seq, p.closed, p.running, p.acked = placeOpen, r.Seq, 0, 0, 0
+		p.head.Row = nil // the broker has it; a re-offer reads it again
 		g.open++
 		g.highest = max(g.highest, r.Seq)
 		return 0

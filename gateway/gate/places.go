@@ -19,6 +19,10 @@ func before(a, b *gateway.Pending) bool {
 // none, or of one whose head is a replay that was not offered yet; otherwise it
 // is remembered when it is the first behind the head.
 func (g *Gate) added(row *gateway.Pending) {
+	if len(g.places) > keepRows {
+		r := *row
+		r.Row, row = nil, &r
+	}
 	p := g.places[row.Conv]
 	if p == nil {
 		p = &place{conv: row.Conv, head: *row, index: -1}

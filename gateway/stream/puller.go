@@ -144,7 +144,9 @@ func (p *Puller) run() {
 func (p *Puller) ask(now bool) (wait bool) {
 	p.mu.Lock()
 	n := p.opts.Room - p.held - p.asked
-	if p.stopped || n <= 0 {
+	// With half of the room asked for already there is no hurry: requests that
+	// pile up cost the broker a look at each for every message.
+	if p.stopped || n <= 0 || p.asked > p.opts.Room/2 {
 		p.mu.Unlock()
 		return false
 	}
@@ -206,8 +208,12 @@ func (p *Puller) take(m *nats.Msg) {
 	if isMessage {
 		p.asked = max(p.asked-1, 0)
 		p.held++
+		again := p.asked == p.opts.Room/2
 		p.mu.Unlock()
 		p.opts.Into(p, m)
+		if again {
+			p.poke()
+		}
 		return
 	}
 	p.mu.Unlock()

@@ -62,8 +62,8 @@ func (r *run) handle(d delivery) {
 
 // turn decodes the event and calls the handler.
 func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway.Answer {
-	var ev gateway.Event
-	if err := json.Unmarshal(m.Data, &ev); err != nil {
+	ev, err := gateway.DecodeEvent(m.Data)
+	if err != nil {
 		return gateway.Answer{Event: info.ID, Verdict: gateway.VerdictDead, Error: "the body is not the JSON of an event"}
 	}
 	ev.Delivery = info.ID
@@ -75,7 +75,7 @@ func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway
 	}
 	r.running.Add(1)
 	defer r.running.Add(-1)
-	a, stack := answer(ctx, r.handler, &ev)
+	a, stack := answer(ctx, r.handler, ev)
 	if stack != nil {
 		logPanic(r.log, info.ID, stack)
 	}
