@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -54,14 +55,18 @@ func TestCase22Echo(t *testing.T) {
 	w.up()
 	w.wa.Echo(sent.MessageID, customer(22), sent.Text)
 	w.says(customer(22), shown)
+	w.says(customer(22), sent.Marker) // who types the marker is a customer too
 	w.settled(30 * time.Second)
 	mu.Lock()
 	defer mu.Unlock()
-	if want := []string{"message please", "message " + shown}; !slices.Equal(handled, want) {
+	if want := []string{"message please", "message " + shown, "message " + sent.Marker}; !slices.Equal(handled, want) {
 		t.Errorf("the bot was handed %q, want %q", handled, want)
 	}
-	if got := len(w.calls("")); got != 2 {
-		t.Errorf("%d sends, want 2", got)
+	if got := len(w.calls("")); got != 3 {
+		t.Errorf("%d sends, want 3", got)
+	}
+	if strings.Contains(sent.Text, sent.Marker) || sent.Marker == "" {
+		t.Error("the customer sees the marker, or there is none")
 	}
 	if n := judged(); n[gateway.JudgedOurs] != 1 || n[gateway.JudgedHuman] != 2 {
 		t.Errorf("echoes judged %v", n)

@@ -212,6 +212,7 @@ func (w *world) refusals(status int) int {
 func TestCase29OneLargeMessage(t *testing.T) {
 	begin(t)
 	w := newCase(t, worldOptions{apps: appByWorker})
+	eyes := w.observe()
 	got := make(chan string, 10)
 	w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
 		got <- fmt.Sprintf("%s %d", ev.ID, len(ev.Text))
@@ -232,6 +233,11 @@ func TestCase29OneLargeMessage(t *testing.T) {
 			}
 		case <-time.After(20 * time.Second):
 			t.Fatalf("the worker never got %s", expected)
+		}
+	}
+	for i, ev := range w.sees(eyes, 3) {
+		if raw := len(ev.Raw) > 0; raw != (i != 1) {
+			t.Errorf("event %d has its raw part: %v", i, raw)
 		}
 	}
 	w.settled(20 * time.Second)
