@@ -1,0 +1,191 @@
+package outbox_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/outbox"
+	"github.com/causewayhq/causeway/store/sqlite"
+)
+
+// rig is a real ledger with a sender and a judge over it, in virtual time. The
+// platform is a function that says what becomes of each call.
+type rig struct {
+	t      *testing.T
+	store  *sqlite.Store
+	sender *outbox.Sender
+	judge  *outbox.Judge
+	conv   string
+
+	mu    sync.Mutex
+	calls []call
+	say   func(n int, m *gateway.Message) gateway.Outcome
+	takes time.Duration
+	next  int64
+	ids   int
+}
+
+type call struct {
+	at      time.Duration
+	message string
+	text    string
+	attempt int
+}
+
+func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{Now: time.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &rig{t: t, store: s, say: func(int, *gateway.Message) gateway.Outcome {
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		}}
+		r.start(begin)
+		f(t, r)
+	})
+}
+
+// start runs sender and judge until the test ends.
+func (r *rig) start(begin time.Time) {
+	r.sender = outbox.NewSender(outbox.SenderOptions{
+		Ledger: r.store.Ledger, UnknownWait: func(string) time.Duration { return 60 * time.Second },
+		Client: func(string, string) outbox.Client { return client{r, begin} },
+		NewID:  func() string { r.ids++; return fmt.Sprintf("at_%026d", r.ids) },
+		Changed: func() {
+			if r.judge != nil {
+				r.judge.Kick()
+			}
+		},
+		CallTimeout: 15 * time.Second, ExpireAfter: time.Hour, Now: time.Now, Log: zap.NewNop(),
+	})
+	r.judge = outbox.NewJudge(r.store.Ledger, r.sender.Wake, func() {}, time.Now, zap.NewNop())
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	sender, judge := r.sender, r.judge
+	wg.Go(func() { _ = sender.Run(ctx) })
+	wg.Go(func() { _ = judge.Run(ctx) })
+	r.t.Cleanup(func() {
+		cancel()
+		wg.Wait()
+		if err := r.store.Close(); err != nil {
+			r.t.Error(err)
+		}
+	})
+}
+
+type client struct {
+	r     *rig
+	begin time.Time
+}
+
+// Send is the platform.
+func (c client) Send(_ context.Context, out gateway.Outgoing) gateway.Outcome {
+	c.r.mu.Lock()
+	m := out.Message
+	c.r.calls = append(c.r.calls, call{time.Since(c.begin).Round(time.Millisecond), m.ID, m.Reply.Text, m.Attempts})
+	n := len(c.r.calls)
+	say, takes := c.r.say, c.r.takes
+	c.r.mu.Unlock()
+	time.Sleep(takes)
+	o := say(n, &m)
+	if o.Kind == gateway.OutcomeAccepted && o.ExternalID == "" {
+		o.ExternalID = fmt.Sprintf("ext-%d", n)
+	}
+	return o
+}
+
+// answered lets a customer write and a worker answer with texts.
+func (r *rig) answered(customer string, texts ...string) {
+	r.t.Helper()
+	r.next++
+	e := r.event(gateway.KindMessage, customer, fmt.Sprintf("m%d", r.next))
+	e.Wanted = []string{"bot"}
+	res := r.relay(e)
+	r.conv = res.Pending[0].Conv
+	var replies []gateway.Reply
+	for _, t := range texts {
+		replies = append(replies, gateway.Reply{Type: "text", Text: t})
+	}
+	app := gateway.Application{Name: "bot", Tries: 1, Replies: true}
+	_, err := r.store.Ledger.Settle(r.t.Context(), gateway.ReplyPosition{Created: time.Unix(1, 0), Seq: uint64(r.next)},
+		[]gateway.Settlement{{App: "bot", Conv: r.conv, Answer: gateway.Answer{Event: res.Pending[0].Event, Verdict: gateway.VerdictDone, Replies: replies}}},
+		func(p *gateway.Pending, a *gateway.Answer) gateway.Decision {
+			return gateway.Decide(&app, p.Tries, a, time.Now())
+		}, time.Now())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.sender.Wake(r.conv)
+}
+
+func (r *rig) event(kind gateway.Kind, customer, key string) gateway.ItemRow {
+	it := gateway.Item{AccountID: "1", Kind: kind, Key: key}
+	return gateway.ItemRow{State: gateway.ItemEvent, Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{{Kind: "phone", Value: customer}}},
+		Event: gateway.EventRow{ID: gateway.EventID("whatsapp", &it), Platform: "whatsapp", Account: "shop", Chat: gateway.ChatSingle, Kind: kind,
+			Origin: gateway.OriginLive, ReceivedAt: time.Now(), Content: []byte(`{"type":"text"}`)}}
+}
+
+func (r *rig) relay(items ...gateway.ItemRow) gateway.RelayResult {
+	r.t.Helper()
+	p := &gateway.Payload{Platform: "whatsapp", Endpoint: "meta", ReceivedAt: time.Now(), Body: []byte("{}")}
+	if err := r.store.Archive.Append(r.t.Context(), p); err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range items {
+		items[i].Index = i
+	}
+	res, err := r.store.Ledger.Relay(r.t.Context(), &gateway.RelayBatch{Payloads: []gateway.RelayedPayload{{Pos: p.Pos, Platform: "whatsapp",
+		Endpoint: "meta", ReceivedAt: p.ReceivedAt, Items: items, Last: true}}}, time.Now())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return res
+}
+
+// status lets the platform tell of a message.
+func (r *rig) status(customer, marker, external string, state gateway.StatusState) {
+	r.t.Helper()
+	r.next++
+	e := r.event(gateway.KindStatus, customer, fmt.Sprintf("s%d", r.next))
+	e.Status = &gateway.Status{MessageID: external, Marker: marker, State: state}
+	r.relay(e)
+	r.judge.Kick()
+}
+
+func (r *rig) settle() { synctest.Wait() }
+
+func (r *rig) texts() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, c := range r.calls {
+		out = append(out, c.text)
+	}
+	return out
+}
+
+func (r *rig) called() []call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]call(nil), r.calls...)
+}
+
+// states lists the conversation's messages by state, in order.
+func (r *rig) states() []gateway.ConversationMessage {
+	r.t.Helper()
+	c, err := r.store.Ledger.Conversation(r.t.Context(), r.conv, 100)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c.Messages
+}
