@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,7 @@ type rig struct {
 	say   func(n int, m *gateway.Message) gateway.Outcome
 	takes time.Duration
 	next  int64
-	ids   int
+	ids   atomic.Int64
 }
 
 type call struct {
@@ -60,7 +61,7 @@ func (r *rig) start(begin time.Time) {
 	r.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: r.store.Ledger, UnknownWait: func(string) time.Duration { return 60 * time.Second },
 		Client: func(string, string) outbox.Client { return client{r, begin} },
-		NewID:  func() string { r.ids++; return fmt.Sprintf("at_%026d", r.ids) },
+		NewID:  func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
 		Changed: func() {
 			if r.judge != nil {
 				r.judge.Kick()
