@@ -1,0 +1,97 @@
+package relay_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/relay"
+	"github.com/causewayhq/causeway/store"
+)
+
+func storeDead() store.DeadQuery { return store.DeadQuery{Limit: 100} }
+
+// copies is a stream that loses some acknowledgements. It fails the test when
+// two rows of one conversation are in one call, or come out of order.
+type copies struct {
+	t *testing.T
+
+	mu    sync.Mutex
+	fail  int
+	last  map[string]int64 // by conversation, what was stored last
+	n     int
+	ended chan struct{}
+	want  int
+}
+
+// PublishEvents is for relay.Stream.
+func (c *copies) PublishEvents(_ context.Context, rows []gateway.EventRow) []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]error, len(rows))
+	seen := map[string]bool{}
+	for i := range rows {
+		r := &rows[i]
+		if seen[r.Conv] {
+			c.t.Errorf("two events of a conversation are in flight")
+		}
+		seen[r.Conv] = true
+		if c.fail > 0 && i%2 == 0 {
+			c.fail--
+			out[i] = errors.New("no acknowledgement")
+			continue
+		}
+		if r.Seq > c.last[r.Conv]+1 {
+			c.t.Errorf("event %d of a conversation after %d", r.Seq, c.last[r.Conv])
+		}
+		if r.Seq == c.last[r.Conv]+1 {
+			c.last[r.Conv]++
+			if c.n++; c.n == c.want {
+				close(c.ended)
+			}
+		}
+	}
+	return out
+}
+
+// PublishChanges is for relay.Stream.
+func (c *copies) PublishChanges(_ context.Context, rows []gateway.Change) []error {
+	return make([]error, len(rows))
+}
+
+// Copies keep the order of each conversation also when acknowledgements are lost
+// and rows are published again.
+func TestCopiesKeepTheOrder(t *testing.T) {
+	r := newRig(t)
+	r.decode = func(body string) ([]gateway.Item, string, error) {
+		var out []gateway.Item
+		for i := range 40 {
+			out = append(out, message(fmt.Sprintf("%s-%d", body, i), fmt.Sprint(i%3)))
+		}
+		return out, "fp", nil
+	}
+	var last int64
+	for i := range 5 {
+		last = r.archive(fmt.Sprint(i))
+	}
+	r.run(last, gateway.PayloadRelayed)
+	c := &copies{t: t, fail: 5, last: map[string]int64{}, ended: make(chan struct{}), want: 200}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p := relay.NewPublisher(r.store.Ledger, c, zap.NewNop(), nil)
+	done := make(chan struct{})
+	go func() { _ = p.RunEvents(ctx); close(done) }()
+	select {
+	case <-c.ended:
+	case <-ctx.Done():
+		t.Errorf("%d of 200 published", c.n)
+	}
+	cancel()
+	<-done
+}
