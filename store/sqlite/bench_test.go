@@ -86,12 +86,13 @@ func BenchmarkRelay(b *testing.B) {
 	for n := 0; n < b.N; n += 100 {
 		batches = append(batches, benchBatch(n+1, 100, 5000, at))
 	}
-	b.ResetTimer()
+	report := cost(b)
 	for _, batch := range batches {
 		if _, err := s.Ledger.Relay(context.Background(), batch, at); err != nil {
 			b.Fatal(err)
 		}
 	}
+	report(100 * len(batches))
 	b.ReportMetric(float64(100*len(batches))/b.Elapsed().Seconds(), "items/s")
 }
 
@@ -118,7 +119,7 @@ func benchSettle(b *testing.B, replies int) {
 		done.Replies = append(done.Replies, gateway.Reply{Type: "text", Text: "hello"})
 	}
 	decide := func(*gateway.Pending, *gateway.Answer) gateway.Decision { return done }
-	b.ResetTimer()
+	report := cost(b)
 	seq := uint64(0)
 	for chunk := range slices.Chunk(rows, 200) {
 		answers := make([]gateway.Settlement, len(chunk))
@@ -134,5 +135,6 @@ func benchSettle(b *testing.B, replies int) {
 			b.Fatal("late")
 		}
 	}
+	report(len(rows))
 	b.ReportMetric(float64(len(rows))/b.Elapsed().Seconds(), "answers/s")
 }
