@@ -93,12 +93,25 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 			}
 			return nil
 		}
-		return l.carryOut(c, &out, was, heads, d, now)
+		if err := l.carryOut(c, &out, was, heads, d, now); err != nil {
+			return err
+		}
+		return withRow(c, out.Head)
 	})
 	if err != nil {
 		return gateway.Settled{}, err
 	}
 	return out, nil
+}
+
+// withRow adds the event to a head: the writer's pages are in memory, those of
+// a reader are not after a commit.
+func withRow(c *conn, head *gateway.Pending) error {
+	if head == nil {
+		return nil
+	}
+	_, err := c.one("SELECT "+eventColumns+" FROM event WHERE n = ?", func(r row) { head.Row = scanEvent(r) }, head.N)
+	return err
 }
 
 func samePlace(a, b *gateway.Pending) bool { return a.Lane == b.Lane && a.Seq == b.Seq }

@@ -131,8 +131,13 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if ordered {
 		w.count(t, e)
 	}
-	if err := w.want(t, it, n, ord); err != nil {
-		return "", 0, err
+	if len(it.Wanted) > 0 && e.Kind.Ordered() {
+		row := &gateway.EventRow{N: n, ID: e.ID, Run: run, Platform: t.platform, Account: t.account, Conv: t.conv, Chat: it.Chat.Kind,
+			Seq: max(ord, 0), Kind: e.Kind, Origin: origin, Payload: payload, ReceivedAt: fromNanos(nanos(receivedAt)),
+			OccurredAt: fromNanos(nanos(e.OccurredAt)), Content: e.Content}
+		if err := w.want(row, it.Wanted); err != nil {
+			return "", 0, err
+		}
 	}
 	if run == "" && !e.Kind.Ordered() {
 		return gateway.ItemEvent, n, w.park(t, it, n)
@@ -179,15 +184,12 @@ func (w *relayWrite) count(t *talk, e *gateway.EventRow) {
 }
 
 // want writes one pending row per application.
-func (w *relayWrite) want(t *talk, it *gateway.ItemRow, n, ord int64) error {
-	if len(it.Wanted) == 0 || !it.Event.Kind.Ordered() {
-		return nil
+func (w *relayWrite) want(row *gateway.EventRow, apps []string) error {
+	p := gateway.Pending{Conv: row.Conv, Lane: gateway.LaneLive, Seq: row.Seq, N: row.N, Event: row.ID, Run: row.Run, Row: row}
+	if row.Run != "" {
+		p.Lane, p.Seq = gateway.LaneReplay, row.N
 	}
-	p := gateway.Pending{Conv: t.conv, Lane: gateway.LaneLive, Seq: ord, N: n, Event: it.Event.ID, Run: w.b.Run}
-	if w.b.Run != "" {
-		p.Lane, p.Seq = gateway.LaneReplay, n
-	}
-	for _, app := range it.Wanted {
+	for _, app := range apps {
 		p.App = app
 		if err := insertPending(w.c, &p); err != nil {
 			return err

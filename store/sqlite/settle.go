@@ -30,6 +30,9 @@ func (l *Ledger) Settle(ctx context.Context, at gateway.ReplyPosition, answers [
 			if err := l.settle(c, &out[i], &answers[i], decide, now); err != nil {
 				return err
 			}
+			if err := withRow(c, out[i].Head); err != nil {
+				return err
+			}
 		}
 		return setPlace(c, "taken", nanos(at.Created), int64(at.Seq))
 	})
