@@ -2,9 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
+	"database/sql/driver"
 	"errors"
-	"net/http"
 	"sync"
 	"time"
 
@@ -42,7 +41,7 @@ func openArchive(path string, opts Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.k, a.r = newCheckpointer(f.k, archiveEvery), f.r
-	a.w = newWriter(f.w, "archive.db", a.book, opts.Log, a.k.committed)
+	a.w = newRowWriter(f.w, "archive.db", a.book, a.insert, opts.Log, a.k.committed)
 	a.k.start(a.w.finish)
 	return a, nil
 }
@@ -128,33 +127,80 @@ func (b *archiveBook) lost(c *conn) (err error) {
 	return err
 }
 
-// Append stores the payload; see store.Archive. Body and Header must not change
-// before it returns.
+// payloadRow is a payload on its way to the writer. The caller reads pos after
+// the commit; all else stays as it is.
+type payloadRow struct {
+	pos        int64
+	receivedAt int64
+	head, body []byte
+}
+
+func newPayloadRow(p *gateway.Payload) (*payloadRow, error) {
+	head, err := encodeHead(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &payloadRow{receivedAt: nanos(p.ReceivedAt), head: head, body: p.Body}
+	if r.body == nil {
+		r.body = []byte{}
+	}
+	return r, nil
+}
+
+func (r *payloadRow) size() int { return 100 + len(r.head) + len(r.body) }
+
+// Append stores the payload; see store.Archive. Body must not change before it
+// returns, nor after an error of ctx.
 func (a *Archive) Append(ctx context.Context, p *gateway.Payload) error {
-	in := *p
-	header, err := encodeHeader(p.Header)
+	row, err := newPayloadRow(p)
 	if err != nil {
 		return err
 	}
-	var pos int64
-	err = a.w.submit(ctx, true, payloadBytes(&in, header), func(c *conn) error {
-		var err error
-		pos, err = a.append(c, &in, header)
-		return err
-	})
-	if err != nil {
+	if err := a.w.submitRow(ctx, row); err != nil {
 		return err
 	}
-	p.Pos, p.ID = pos, store.PayloadID(p.ReceivedAt, pos)
+	p.Pos, p.ID = row.pos, store.PayloadID(p.ReceivedAt, row.pos)
 	return nil
 }
 
-func (a *Archive) append(c *conn, p *gateway.Payload, header []byte) (int64, error) {
-	a.book.pos++
-	_, err := c.exec(`INSERT INTO payload (pos, received_at, platform, endpoint, key_fp, request_line, header, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.book.pos, p.ReceivedAt, p.Platform, p.Endpoint, p.KeyFP, []byte(p.RequestLine), header, p.Body)
-	return a.book.pos, err
+// The statements of insert. OR FAIL, since OR ABORT makes SQLite keep a journal
+// for each statement of several rows; a transaction with a row that failed is
+// lost as a whole in any case.
+const (
+	insertRows = 16
+	insertOne  = "INSERT OR FAIL INTO payload (pos, received_at, head, body) VALUES (?,?,?,?)"
+	insertMany = insertOne + ",(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?)" +
+		",(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?),(?,?,?,?)"
+)
+
+// insert writes rows in their order, many by one statement where there are
+// many: what a statement costs by itself is as much as a row.
+func (a *Archive) insert(c *conn, rows []*payloadRow) error {
+	for len(rows) > 0 {
+		q, n := insertOne, 1
+		if len(rows) >= insertRows {
+			q, n = insertMany, insertRows
+		}
+		s, err := c.prepare(q)
+		if err != nil {
+			return err
+		}
+		s.args = s.args[:0]
+		for _, r := range rows[:n] {
+			a.book.pos++
+			r.pos = a.book.pos
+			at := len(s.args)
+			s.args = append(s.args, driver.NamedValue{Ordinal: at + 1, Value: r.pos}, driver.NamedValue{Ordinal: at + 2, Value: r.receivedAt},
+				driver.NamedValue{Ordinal: at + 3, Value: r.head}, driver.NamedValue{Ordinal: at + 4, Value: r.body})
+		}
+		_, err = s.exec.ExecContext(c.ctx, s.args)
+		clear(s.args)
+		if err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
 }
 
 // Waiting is the number of writes not yet committed.
@@ -170,25 +216,6 @@ func (a *Archive) Probe(ctx context.Context) error {
 		_, err := c.exec("DELETE FROM probe WHERE id = 1")
 		return err
 	})
-}
-
-func payloadBytes(p *gateway.Payload, header []byte) int {
-	return 100 + len(p.Body) + len(header) + len(p.RequestLine)
-}
-
-func encodeHeader(h http.Header) ([]byte, error) {
-	if len(h) == 0 {
-		return nil, nil
-	}
-	return json.Marshal(h)
-}
-
-func decodeHeader(b []byte) (h http.Header, err error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	err = json.Unmarshal(b, &h)
-	return h, err
 }
 
 // cutoff is the time before which a reject is too old.

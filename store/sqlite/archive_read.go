@@ -9,14 +9,13 @@ import (
 	"github.com/causewayhq/causeway/store"
 )
 
-const payloadColumns = "pos, received_at, platform, endpoint, key_fp, request_line, header"
+const payloadColumns = "pos, received_at, head"
 
-func scanPayload(r row) (p gateway.Payload, err error) {
-	p.Pos, p.ReceivedAt, p.Platform, p.Endpoint, p.KeyFP = r.int(0), r.time(1), r.str(2), r.str(3), r.str(4)
-	p.RequestLine = string(r.blob(5))
+func scanPayload(r row) (p gateway.Payload) {
+	p.Pos, p.ReceivedAt = r.int(0), r.time(1)
+	decodeHead(r.blob(2), &p)
 	p.ID = store.PayloadID(p.ReceivedAt, p.Pos)
-	p.Header, err = decodeHeader(r.blob(6))
-	return p, err
+	return p
 }
 
 // Read returns payloads after a position, in order.
@@ -25,11 +24,8 @@ func (a *Archive) Read(ctx context.Context, after int64, limit, maxBytes int) (o
 		bytes := 0
 		return c.query("SELECT "+payloadColumns+", body FROM payload WHERE pos > ? ORDER BY pos LIMIT ?",
 			func(r row) error {
-				p, err := scanPayload(r)
-				if err != nil {
-					return err
-				}
-				p.Body = r.blob(7)
+				p := scanPayload(r)
+				p.Body = r.blob(3)
 				if bytes += len(p.Body); bytes > maxBytes && len(out) > 0 {
 					return errStop
 				}
@@ -44,19 +40,14 @@ func (a *Archive) Read(ctx context.Context, after int64, limit, maxBytes int) (o
 func (a *Archive) Get(ctx context.Context, pos int64) (*gateway.Payload, error) {
 	var p gateway.Payload
 	err := a.r.read(ctx, func(c *conn) error {
-		var serr error
 		found, err := c.one("SELECT "+payloadColumns+", body FROM payload WHERE pos = ?", func(r row) {
-			if p, serr = scanPayload(r); serr == nil {
-				p.Body = r.blob(7)
-			}
+			p = scanPayload(r)
+			p.Body = r.blob(3)
 		}, pos)
-		switch {
-		case err != nil:
-			return err
-		case !found:
+		if err == nil && !found {
 			return gateway.ErrNotFound
 		}
-		return serr
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -97,13 +88,18 @@ func (a *Archive) List(ctx context.Context, q store.PayloadQuery) (out []gateway
 				return err
 			}
 		}
+		limit := limitOf(q.Limit)
 		return c.query("SELECT "+payloadColumns+` FROM payload WHERE pos >= ? AND pos < ?
-			AND (? = '' OR endpoint = ?) AND received_at >= ? AND (? = 0 OR received_at < ?) ORDER BY pos DESC LIMIT ?`,
+			AND received_at >= ? AND (? = 0 OR received_at < ?) ORDER BY pos DESC`,
 			func(r row) error {
-				p, err := scanPayload(r)
-				out = append(out, p)
-				return err
-			}, low, until, q.Endpoint, q.Endpoint, sinceNanos(q.Since), q.Until, q.Until, limitOf(q.Limit))
+				if len(out) == limit {
+					return errStop
+				}
+				if p := scanPayload(r); q.Endpoint == "" || p.Endpoint == q.Endpoint {
+					out = append(out, p)
+				}
+				return nil
+			}, low, until, sinceNanos(q.Since), q.Until, q.Until)
 	})
 	return out, err
 }

@@ -2,13 +2,13 @@ package sqlite
 
 import "sync/atomic"
 
-// When the log is copied back. Pages are 4 KiB.
+// When the log is copied back, in bytes.
 const (
-	archiveEvery  = 4 << 20  // bytes written since the last look; its pages are written once
-	ledgerEvery   = 32 << 20 // its pages are written many times, and copied once
-	restartFrames = 4096     // a log of this length should start over
-	restFrames    = 512      // so few left are copied by the writer itself
-	netFrames     = 65536    // the writer copies whatever is left
+	archiveEvery = 4 << 20   // written since the last look; its pages are written once
+	ledgerEvery  = 32 << 20  // its pages are written many times, and copied once
+	restartBytes = 16 << 20  // a log of this length should start over
+	restBytes    = 2 << 20   // so little left is copied by the writer itself
+	netBytes     = 256 << 20 // the writer copies whatever is left
 )
 
 // checkpointer copies the log back into the file from a connection of its own,
@@ -48,11 +48,16 @@ func (k *checkpointer) committed(bytes int64) {
 
 func (k *checkpointer) run() {
 	defer close(k.ended)
+	page, err := k.c.number("PRAGMA page_size")
+	if err != nil || page == 0 {
+		page = ledgerPage // the smallest there is of ours
+	}
 	for range k.wake {
 		var log, copied int64
 		// An error here is one of the disk; the writer meets it and says so.
 		_, _ = k.c.one("PRAGMA wal_checkpoint(PASSIVE)", func(r row) { log, copied = r.int(1), r.int(2) })
-		if (log > restartFrames && log-copied < restFrames) || log > netFrames {
+		log, left := log*page, (log-copied)*page
+		if (log > restartBytes && left < restBytes) || log > netBytes {
 			select {
 			case k.finish <- struct{}{}:
 			default:

@@ -97,10 +97,10 @@ func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
 	// Not every system has it; without it commits are slower and as durable.
 	_, _ = msqlite.Fdatasync(!opts.Fsync)
 	archive, ledger := filepath.Join(dir, "archive.db"), filepath.Join(dir, "ledger.db")
-	if err := migrate(ctx, archive, "archive", archiveAppID); err != nil {
+	if err := migrate(ctx, archive, "archive", archiveAppID, archivePage); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, ledger, "ledger", ledgerAppID); err != nil {
+	if err := migrate(ctx, ledger, "ledger", ledgerAppID, ledgerPage); err != nil {
 		return nil, err
 	}
 	identity, err := identify(archive, ledger)

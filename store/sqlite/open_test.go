@@ -249,7 +249,7 @@ func TestOptionsNeedAClock(t *testing.T) {
 func TestRejectsAreBounded(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	o := sqlite.Options{Now: func() time.Time { return now }, RejectMax: 5, RejectBytes: 2000, RejectAge: time.Hour}
+	o := sqlite.Options{Now: func() time.Time { return now }, RejectMax: 5, RejectBytes: 2100, RejectAge: time.Hour}
 	s, err := sqlite.Open(t.Context(), t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -21,19 +21,17 @@ func (a *Archive) AppendReject(ctx context.Context, r *gateway.Reject) error {
 	default:
 		return fmt.Errorf("too many unverified callbacks at once: %w", gateway.ErrUnavailable)
 	}
-	in := *r
-	header, err := encodeHeader(in.Payload.Header)
+	at, reason := r.At, r.Reason
+	in, err := newPayloadRow(&r.Payload)
 	if err != nil {
 		return err
 	}
-	size := payloadBytes(&in.Payload, header)
+	size := in.size()
 	now := a.opts.Now()
 	var id int64
 	err = a.w.submit(ctx, false, size, func(c *conn) error {
-		p := &in.Payload
-		_, err := c.one(`INSERT INTO reject (at, reason, size, received_at, platform, endpoint, key_fp, request_line, header, body)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, func(r row) { id = r.int(0) },
-			in.At, in.Reason, size, p.ReceivedAt, p.Platform, p.Endpoint, p.KeyFP, []byte(p.RequestLine), header, p.Body)
+		_, err := c.one("INSERT INTO reject (at, reason, size, received_at, head, body) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+			func(r row) { id = r.int(0) }, at, reason, size, in.receivedAt, in.head, in.body)
 		if err != nil {
 			return err
 		}
@@ -77,15 +75,13 @@ func (a *Archive) dropRejects(c *conn, cutoff int64) error {
 	return nil
 }
 
-const rejectColumns = "received_at, platform, endpoint, key_fp, request_line, header, id, at, reason"
+const rejectColumns = "received_at, head, id, at, reason"
 
-func scanReject(r row) (x gateway.Reject, err error) {
-	p := &x.Payload
-	p.ReceivedAt, p.Platform, p.Endpoint, p.KeyFP = r.time(0), r.str(1), r.str(2), r.str(3)
-	p.RequestLine = string(r.blob(4))
-	p.Header, err = decodeHeader(r.blob(5))
-	x.ID, x.At, x.Reason = r.int(6), r.time(7), r.str(8)
-	return x, err
+func scanReject(r row) (x gateway.Reject) {
+	x.Payload.ReceivedAt = r.time(0)
+	decodeHead(r.blob(1), &x.Payload)
+	x.ID, x.At, x.Reason = r.int(2), r.time(3), r.str(4)
+	return x
 }
 
 // Rejects lists rejects newest first, without their bodies.
@@ -95,9 +91,8 @@ func (a *Archive) Rejects(ctx context.Context, before int64, limit int) (out []g
 	}
 	err = a.r.read(ctx, func(c *conn) error {
 		return c.query("SELECT "+rejectColumns+" FROM reject WHERE id < ? ORDER BY id DESC LIMIT ?", func(r row) error {
-			x, err := scanReject(r)
-			out = append(out, x)
-			return err
+			out = append(out, scanReject(r))
+			return nil
 		}, before, limitOf(limit))
 	})
 	return out, err
@@ -107,18 +102,14 @@ func (a *Archive) Rejects(ctx context.Context, before int64, limit int) (out []g
 func (a *Archive) Reject(ctx context.Context, id int64) (*gateway.Reject, error) {
 	var x gateway.Reject
 	err := a.r.read(ctx, func(c *conn) error {
-		var serr error
 		found, err := c.one("SELECT "+rejectColumns+", body FROM reject WHERE id = ?", func(r row) {
-			x, serr = scanReject(r)
-			x.Payload.Body = r.blob(9)
+			x = scanReject(r)
+			x.Payload.Body = r.blob(5)
 		}, id)
-		switch {
-		case err != nil:
-			return err
-		case !found:
+		if err == nil && !found {
 			return gateway.ErrNotFound
 		}
-		return serr
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -128,13 +119,11 @@ func (a *Archive) Reject(ctx context.Context, id int64) (*gateway.Reject, error)
 
 // Readmit appends p and removes the reject in one durable transaction.
 func (a *Archive) Readmit(ctx context.Context, reject int64, p *gateway.Payload) error {
-	in := *p
-	header, err := encodeHeader(in.Header)
+	in, err := newPayloadRow(p)
 	if err != nil {
 		return err
 	}
-	var pos int64
-	err = a.w.submit(ctx, true, payloadBytes(&in, header), func(c *conn) error {
+	err = a.w.submit(ctx, true, in.size(), func(c *conn) error {
 		var size int64
 		found, err := c.one("DELETE FROM reject WHERE id = ? RETURNING size", func(r row) { size = r.int(0) }, reject)
 		switch {
@@ -145,12 +134,11 @@ func (a *Archive) Readmit(ctx context.Context, reject int64, p *gateway.Payload)
 		}
 		a.book.rejects--
 		a.book.rejectBytes -= size
-		pos, err = a.append(c, &in, header)
-		return err
+		return a.insert(c, []*payloadRow{in})
 	})
 	if err != nil {
 		return err
 	}
-	p.Pos, p.ID = pos, store.PayloadID(p.ReceivedAt, pos)
+	p.Pos, p.ID = in.pos, store.PayloadID(p.ReceivedAt, in.pos)
 	return nil
 }

@@ -20,17 +20,22 @@ const (
 	groupBytes  = 4 << 20
 	groupTime   = 40 * time.Millisecond // of work before the commit, which adds its own
 	queueLength = 4096
+	sliceRows   = 64 // rows written between two looks at groupTime
 )
 
-// write is one atomic change on its way to the writer.
+// write is one atomic change on its way to the writer: do, or a row for insert.
 type write struct {
 	do      func(c *conn) error
+	row     *payloadRow
 	durable bool
 	bytes   int // about how much it stores
 	state   atomic.Int32
 	err     error
 	done    chan struct{}
 }
+
+// errRows marks an error of insert that is none of SQLite's.
+var errRows = errors.New("rows") //nolint:gochecknoglobals // a sentinel error is a constant
 
 // States of a write. Only one of the caller and the writer leaves queued.
 const (
@@ -47,6 +52,8 @@ type writer struct {
 	log      *zap.Logger
 	file     string // its name, for the log
 	book     book
+	insert   func(c *conn, rows []*payloadRow) error // nil where no rows come
+	rows     []*payloadRow                           // of the statement being made
 	queue    chan *write
 	waiting  atomic.Int64
 	full     bool // PRAGMA synchronous is FULL
@@ -75,8 +82,14 @@ type book interface {
 
 // newWriter starts the goroutine; close ends it.
 func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int64)) *writer {
+	return newRowWriter(c, file, b, nil, log, onCommit)
+}
+
+// newRowWriter is newWriter for a file that also takes rows, which insert
+// writes. What insert wrote of a transaction that is lost is seen by lost.
+func newRowWriter(c *conn, file string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64)) *writer {
 	w := &writer{
-		c: c, file: file, log: log, book: b, onCommit: onCommit, full: true,
+		c: c, file: file, log: log, book: b, insert: insert, onCommit: onCommit, full: true,
 		queue:  make(chan *write, queueLength),
 		finish: make(chan struct{}, 1),
 		ended:  make(chan struct{}),
@@ -91,8 +104,18 @@ func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int6
 // caller reads after an error. do runs on the writer's goroutine, may run twice
 // (it must set what it returns anew), and must not keep c.
 func (w *writer) submit(ctx context.Context, durable bool, bytes int, do func(c *conn) error) error {
-	q, err := w.hand(ctx, durable, bytes, do)
-	if q == nil {
+	return w.give(ctx, &write{do: do, durable: durable, bytes: bytes})
+}
+
+// submitRow is a durable submit of a row. It is cheaper: rows that wait together
+// are written by few statements, and a row that fails fails its transaction.
+func (w *writer) submitRow(ctx context.Context, r *payloadRow) error {
+	return w.give(ctx, &write{row: r, durable: true, bytes: r.size()})
+}
+
+func (w *writer) give(ctx context.Context, q *write) error {
+	taken, err := w.hand(ctx, q)
+	if !taken {
 		return err
 	}
 	select {
@@ -106,25 +129,26 @@ func (w *writer) submit(ctx context.Context, durable bool, bytes int, do func(c 
 // submitWhole is submit, but a write that was taken is waited for: its outcome
 // is known, and do has ended. A commit takes milliseconds.
 func (w *writer) submitWhole(ctx context.Context, durable bool, bytes int, do func(c *conn) error) error {
-	q, err := w.hand(ctx, durable, bytes, do)
-	if q == nil {
+	q := &write{do: do, durable: durable, bytes: bytes}
+	taken, err := w.hand(ctx, q)
+	if !taken {
 		return err
 	}
 	<-q.done
 	return q.err
 }
 
-// hand queues a write and waits for its commit or the end of ctx. It returns the
-// write when ctx ended while it was already taken; else its outcome.
-func (w *writer) hand(ctx context.Context, durable bool, bytes int, do func(c *conn) error) (*write, error) {
+// hand queues a write and waits for its commit or the end of ctx. It says
+// whether ctx ended while the write was already taken; else its outcome.
+func (w *writer) hand(ctx context.Context, q *write) (taken bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return false, err
 	}
-	q := &write{do: do, durable: durable, bytes: bytes, done: make(chan struct{})}
+	q.done = make(chan struct{})
 	w.mu.RLock()
 	if w.closed {
 		w.mu.RUnlock()
-		return nil, fmt.Errorf("the store is closed: %w", gateway.ErrUnavailable)
+		return false, fmt.Errorf("the store is closed: %w", gateway.ErrUnavailable)
 	}
 	w.waiting.Add(1)
 	select {
@@ -133,16 +157,16 @@ func (w *writer) hand(ctx context.Context, durable bool, bytes int, do func(c *c
 	case <-ctx.Done():
 		w.mu.RUnlock()
 		w.waiting.Add(-1)
-		return nil, ctx.Err()
+		return false, ctx.Err()
 	}
 	select {
 	case <-q.done:
-		return nil, q.err
+		return false, q.err
 	case <-ctx.Done():
 		if q.state.CompareAndSwap(writeQueued, writeLeft) {
-			return nil, ctx.Err()
+			return false, ctx.Err()
 		}
-		return q, nil
+		return true, nil
 	}
 }
 
@@ -227,24 +251,17 @@ func (w *writer) transaction(group []*write) (n int) {
 	}
 	start := time.Now() // its own work, so the machine's clock
 	bytes := 0
-	for i, q := range group {
-		if i > 0 {
-			if time.Since(start) > groupTime {
-				break
-			}
-			if !q.state.CompareAndSwap(writeQueued, writeTaken) {
-				q.err = context.Canceled
-				n++
-				continue
-			}
+	for n < len(group) && (n == 0 || time.Since(start) < groupTime) {
+		did, err := w.some(group[n:], n == 0, len(group) > 1)
+		for _, q := range group[n : n+did] {
+			bytes += q.bytes
 		}
-		if err := w.one(q, len(group) > 1); err != nil {
+		n += did
+		if err != nil {
 			w.rollback(err)
-			w.fail(group[:i+1], err)
-			return i + 1
+			w.fail(group[:n], err)
+			return n
 		}
-		bytes += q.bytes
-		n++
 	}
 	if err := w.end(); err != nil {
 		w.rollback(err)
@@ -258,6 +275,39 @@ func (w *writer) transaction(group []*write) (n int) {
 	}
 	w.onCommit(int64(bytes))
 	return n
+}
+
+// some writes the first of the group, and the rows behind it when it is a row.
+// It returns how many it took; the error means that the transaction is lost.
+func (w *writer) some(group []*write, taken, savepoint bool) (n int, err error) {
+	q := group[0]
+	if !taken && !w.take(q) {
+		return 1, nil
+	}
+	if q.row == nil {
+		return 1, w.one(q, savepoint)
+	}
+	w.rows = append(w.rows[:0], q.row)
+	for n = 1; n < len(group) && n < sliceRows && group[n].row != nil; n++ {
+		if w.take(group[n]) {
+			w.rows = append(w.rows, group[n].row)
+		}
+	}
+	err = w.insert(w.c, w.rows)
+	clear(w.rows)
+	if err != nil && code(err) == 0 {
+		err = fmt.Errorf("%w: %w", errRows, err) // no way back to a row of them
+	}
+	return n, err
+}
+
+// take says whether the caller of q still waits; q is the writer's then.
+func (w *writer) take(q *write) bool {
+	if q.state.CompareAndSwap(writeQueued, writeTaken) {
+		return true
+	}
+	q.err = context.Canceled
+	return false
 }
 
 func (w *writer) begin(durable bool) error {
@@ -325,7 +375,7 @@ func (w *writer) end() error {
 
 func (w *writer) rollback(cause error) {
 	_, _ = w.c.exec("ROLLBACK") // fails when SQLite rolled back already
-	if code(cause) == 0 {
+	if code(cause) == 0 && !errors.Is(cause, errRows) {
 		return // a write that was alone refused itself, and is undone already
 	}
 	if err := w.book.lost(w.c); err != nil {

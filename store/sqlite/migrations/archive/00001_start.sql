@@ -4,11 +4,7 @@
 CREATE TABLE payload (
   pos          INTEGER PRIMARY KEY,
   received_at  INTEGER NOT NULL,           -- Unix nanoseconds, as every time here
-  platform     TEXT NOT NULL,
-  endpoint     TEXT NOT NULL,
-  key_fp       TEXT NOT NULL,
-  request_line BLOB NOT NULL,
-  header       BLOB NOT NULL,              -- JSON, or empty for none
+  head         BLOB NOT NULL,              -- lines: platform, endpoint, key fingerprint, request line, headers
   body         BLOB NOT NULL
 );
 
@@ -27,11 +23,7 @@ CREATE TABLE reject (
   reason       TEXT NOT NULL,
   size         INTEGER NOT NULL,
   received_at  INTEGER NOT NULL,
-  platform     TEXT NOT NULL,
-  endpoint     TEXT NOT NULL,
-  key_fp       TEXT NOT NULL,
-  request_line BLOB NOT NULL,
-  header       BLOB NOT NULL,
+  head         BLOB NOT NULL,
   body         BLOB NOT NULL
 );
 
