@@ -215,7 +215,7 @@ func TestCase24Refused(t *testing.T) {
 // healthy one; after mending, each of them gets its answers in order, once.
 func TestCase30FailingHandlers(t *testing.T) {
 	begin(t)
-	w := newCase(t, worldOptions{apps: "  - {name: echo, ack_wait: 5s, tries: 100, delays: [500ms]}\n"})
+	w := newCase(t, worldOptions{apps: "  - {name: echo, ack_wait: 5s, tries: 100, delays: [8s]}\n"})
 	mended := make(chan struct{})
 	w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
 		select {
@@ -244,7 +244,7 @@ func TestCase30FailingSends(t *testing.T) {
 }
 
 // healthyAmong lets 64 customers write messages that fail, wants a healthy one
-// answered meanwhile within two seconds more than before, mends, and looks at
+// answered long before the failing ones come back, mends, and looks at
 // order and number.
 func healthyAmong(t *testing.T, w *world, mend func()) {
 	t.Helper()
@@ -258,7 +258,9 @@ func healthyAmong(t *testing.T, w *world, mend func()) {
 	for c := range 64 {
 		w.says(customer(c), text(0))
 	}
-	if took := healthy(customer(9001)); took > 2*time.Second+2*before {
+	// The failing ones come back after 8 s: had they held the places of others,
+	// that is how long the healthy one would have waited.
+	if took := healthy(customer(9001)); took > 6*time.Second+2*before {
 		t.Errorf("the healthy customer waited %s among failing ones, %s without them", took, before)
 	}
 	for c := range 64 {
