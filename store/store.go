@@ -239,6 +239,12 @@ type AdminLedger interface {
 	Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error)
 	// ReleaseRun lets the held replies of a replay go; returns conversations.
 	ReleaseRun(ctx context.Context, run, by string, now time.Time) ([]string, error)
+	// KeepNames remembers which id of the platform ("platform/id") each account
+	// ("platform/name") stands for, and refuses with gateway.ErrConflict and a
+	// sentence when a name or an id stood for another one before: subjects,
+	// events and conversations carry the name for ever. Nothing is remembered of
+	// a refused call.
+	KeepNames(ctx context.Context, names map[string]string) error
 	// Stuck describes what waits and since when, for doctor: oldest pending
 	// event per application, open unknowns, open dead letters.
 	Stuck(ctx context.Context, now time.Time) ([]StuckThing, error)

@@ -104,7 +104,11 @@ func (a *app) openStore(ctx context.Context) error {
 	}
 	a.archive, a.ledger = s.Archive, s.Ledger
 	a.closers = append(a.closers, s.Close)
-	return nil
+	names := map[string]string{}
+	for _, acc := range a.o.Config.Accounts {
+		names[acc.Platform+"/"+acc.Name] = acc.Platform + "/" + acc.PlatformID()
+	}
+	return a.ledger.KeepNames(ctx, names)
 }
 
 func newAttemptID() string { return "at_" + ulid.Make().String() }

@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"admin/payload state and positions", adminPayloads},
 		{"admin/stuck and audit", adminStuck},
 		{"admin/identity", adminIdentity},
+		{"admin/names are for ever", adminNames},
 		{"model/sums agree with rows and a plain model", modelRandom},
 	} {
 		t.Run(c.name, func(t *testing.T) {

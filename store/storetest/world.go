@@ -40,7 +40,9 @@ func (w *world) must(err error) {
 // a pending row is left out; withRow looks at it.
 func (w *world) same(what string, got, want any) {
 	w.Helper()
-	row := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().Type() == reflect.TypeFor[*gateway.EventRow]() && p.Last().String() == ".Row" }, cmp.Ignore())
+	row := cmp.FilterPath(func(p cmp.Path) bool {
+		return p.Last().Type() == reflect.TypeFor[*gateway.EventRow]() && p.Last().String() == ".Row"
+	}, cmp.Ignore())
 	if d := cmp.Diff(want, got, row); d != "" {
 		w.Errorf("%s (-want +got):\n%s", what, d)
 	}
