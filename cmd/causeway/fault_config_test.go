@@ -218,3 +218,22 @@ func TestTwentyCopiesAtOnce(t *testing.T) {
 	}
 	(&load{w: w}).verify()
 }
+
+// An account's name that stands for another number than before is refused: exit
+// 2, with the reason.
+func TestNamesAreForEver(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{})
+	w.start("")
+	w.up()
+	w.stop()
+	w.edit(fmt.Sprintf("phone_number_id: %q", testPhone), `phone_number_id: "900000000000077"`)
+	p := w.start("")
+	<-p.done
+	w.mu.Lock()
+	said := w.logs.String()
+	w.mu.Unlock()
+	if code := p.cmd.ProcessState.ExitCode(); code != exitUsage || !strings.Contains(said, "names are for ever") {
+		t.Errorf("exit code %d, said %q", code, said)
+	}
+}
