@@ -20,10 +20,10 @@ func (l *Ledger) PayloadState(ctx context.Context, pos int64) (store.PayloadStat
 		if err != nil {
 			return err
 		}
-		return c.query(`SELECT i.idx, i.state, i.reason, e.id, e.conv, max(e.ord, 0), e.kind
-			FROM item i LEFT JOIN event e ON e.n = i.n WHERE i.pos = ? ORDER BY i.idx`, func(r row) error {
+		return c.query(`SELECT i.idx, i.state, i.reason, e.id, v.conv, max(e.ord, 0), e.kind
+			FROM item i LEFT JOIN event e ON e.n = i.n LEFT JOIN conversation v ON v.c = e.c WHERE i.pos = ? ORDER BY i.idx`, func(r row) error {
 			s.Items = append(s.Items, store.ItemStatus{Index: int(r.int(0)), State: gateway.ItemState(r.str(1)), Reason: r.str(2),
-				Event: r.str(3), Conv: r.str(4), Seq: r.int(5), Kind: gateway.Kind(r.str(6))})
+				Event: eventID(r[3]), Conv: r.str(4), Seq: r.int(5), Kind: gateway.Kind(r.str(6))})
 			return nil
 		}, pos)
 	})
@@ -42,7 +42,9 @@ func (l *Ledger) Sealed(ctx context.Context, endpoint string, after int64, limit
 // ConversationPayloads lists positions of the payloads that hold events of a
 // conversation.
 func (l *Ledger) ConversationPayloads(ctx context.Context, conv string, after int64, limit int) ([]int64, error) {
-	return l.positions(ctx, "SELECT DISTINCT pos FROM event WHERE conv = ? AND pos > ? ORDER BY pos LIMIT ?", conv, after, limitOf(limit))
+	return l.positions(ctx, `SELECT DISTINCT pos FROM event
+		WHERE c = (SELECT c FROM conversation WHERE c >= ? AND c < ? AND conv = ?) AND pos > ? ORDER BY pos LIMIT ?`,
+		convKey(conv), convKey(conv)+convKeys, conv, after, limitOf(limit))
 }
 
 func (l *Ledger) positions(ctx context.Context, q string, args ...any) (out []int64, err error) {
@@ -74,8 +76,9 @@ func (l *Ledger) AuditLog(ctx context.Context, limit int) (out []gateway.AuditEn
 // FindConversation resolves an identity as the relay does, single chats first.
 func (l *Ledger) FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (conv string, err error) {
 	err = l.r.read(ctx, func(c *conn) error {
-		found, err := c.one(`SELECT conv FROM alias WHERE platform = ? AND account = ? AND chat IN ('single', 'group', 'account')
-			AND kind = ? AND value = ? ORDER BY CASE chat WHEN 'single' THEN 0 WHEN 'group' THEN 1 ELSE 2 END LIMIT 1`,
+		found, err := c.one(`SELECT v.conv FROM alias a JOIN conversation v ON v.c = a.c
+			WHERE a.platform = ? AND a.account = ? AND a.chat IN ('single', 'group', 'account')
+			AND a.kind = ? AND a.value = ? ORDER BY CASE a.chat WHEN 'single' THEN 0 WHEN 'group' THEN 1 ELSE 2 END LIMIT 1`,
 			func(r row) { conv = r.str(0) }, platform, account, id.Kind, []byte(id.Value))
 		if err == nil && !found {
 			err = fmt.Errorf("conversation: %w", gateway.ErrNotFound)

@@ -11,6 +11,7 @@ import (
 // message follow from its events, so the row is not written for every event but
 // every storeEvery of them, and caught up with when it is read.
 type talk struct {
+	c          int64 // its number
 	conv       string
 	platform   string
 	account    string
@@ -37,22 +38,70 @@ type aliasKey struct {
 }
 
 type alias struct {
-	conv     string
+	c        int64 // of its conversation
 	spelling string
 	place    int64 // among the identities it came with; the furthest back so far
 	seen     int64
 }
 
-func (l *Ledger) talk(c *conn, conv string) (*talk, error) {
-	if t := l.book.talks[conv]; t != nil {
+// keyOf finds a conversation's number.
+func keyOf(c *conn, conv string) (key int64, found bool, err error) {
+	first := convKey(conv)
+	found, err = c.one("SELECT c FROM conversation WHERE c >= ? AND c < ? AND conv = ?", func(r row) { key = r.int(0) },
+		first, first+convKeys, conv)
+	return key, found, err
+}
+
+// key is keyOf on the writer's goroutine.
+func (l *Ledger) key(c *conn, conv string) (key int64, found bool, err error) {
+	if t := l.book.talks[convKey(conv)]; t != nil && t.conv == conv {
+		return t.c, true, nil
+	}
+	return keyOf(c, conv)
+}
+
+// freeKey is the number for a conversation to be made.
+func freeKey(c *conn, conv string) (key int64, err error) {
+	key = convKey(conv)
+	end := key + convKeys
+	err = c.query("SELECT c, conv FROM conversation WHERE c >= ? AND c < ? ORDER BY c", func(r row) error {
+		if r.str(1) == conv {
+			return fmt.Errorf("a conversation to be made: %w", gateway.ErrConflict)
+		}
+		if r.int(0) == key {
+			key++
+		}
+		return nil
+	}, key, end)
+	if err == nil && key == end {
+		err = fmt.Errorf("%d conversations begin alike: %w", convKeys, gateway.ErrConflict)
+	}
+	return key, err
+}
+
+// talkOf is talk for the id of a conversation.
+func (l *Ledger) talkOf(c *conn, conv string) (*talk, error) {
+	key, found, err := l.key(c, conv)
+	if err == nil && !found {
+		err = fmt.Errorf("conversation: %w", gateway.ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.talk(c, key)
+}
+
+// talk returns the conversation with a number.
+func (l *Ledger) talk(c *conn, key int64) (*talk, error) {
+	if t := l.book.talks[key]; t != nil {
 		return t, nil
 	}
-	t := &talk{conv: conv}
-	found, err := c.one("SELECT platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at FROM conversation WHERE conv = ?",
+	t := &talk{c: key}
+	found, err := c.one("SELECT conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at FROM conversation WHERE c = ?",
 		func(r row) {
-			t.platform, t.account, t.chat = r.str(0), r.str(1), gateway.ChatKind(r.str(2))
-			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt = r.int(3), r.int(4), r.int(5), r.int(6), r.int(7)
-		}, conv)
+			t.conv, t.platform, t.account, t.chat = r.str(0), r.str(1), r.str(2), gateway.ChatKind(r.str(3))
+			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8)
+		}, key)
 	switch {
 	case err != nil:
 		return nil, err
@@ -62,20 +111,20 @@ func (l *Ledger) talk(c *conn, conv string) (*talk, error) {
 	if err := catchUp(c, t); err != nil {
 		return nil, err
 	}
-	l.book.talks[conv] = t
+	l.book.talks[key] = t
 	return t, nil
 }
 
 // catchUp adds to a row what its events since then say.
 func catchUp(c *conn, t *talk) error {
 	t.storedSeq = t.lastSeq
-	return c.query("SELECT ord, kind, occurred_at FROM event WHERE conv = ? AND ord > ? ORDER BY ord", func(r row) error {
+	return c.query("SELECT ord, kind, occurred_at FROM event WHERE c = ? AND ord > ? ORDER BY ord", func(r row) error {
 		t.lastSeq = r.int(0)
 		if gateway.Kind(r.str(1)) == gateway.KindMessage {
 			t.newestAt = max(t.newestAt, r.int(2))
 		}
 		return nil
-	}, t.conv, t.lastSeq)
+	}, t.c, t.lastSeq)
 }
 
 // change marks a conversation as changed; storeTalk writes it back.
@@ -87,12 +136,12 @@ func storeTalk(c *conn, t *talk) error {
 	if !t.dirty && t.lastSeq-t.storedSeq < storeEvery {
 		return nil
 	}
-	q := "UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ? WHERE conv = ?"
-	args := []any{t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.conv}
+	q := "UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ? WHERE c = ?"
+	args := []any{t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.c}
 	if t.fresh {
-		q = `INSERT INTO conversation (last_seq, newest_at, hops, hop_at, last_human_at, conv, platform, account, chat)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-		args = append(args, t.platform, t.account, string(t.chat))
+		q = `INSERT INTO conversation (last_seq, newest_at, hops, hop_at, last_human_at, c, conv, platform, account, chat)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		args = append(args, t.conv, t.platform, t.account, string(t.chat))
 	}
 	if _, err := c.exec(q, args...); err != nil {
 		return err
@@ -106,8 +155,8 @@ func (l *Ledger) alias(c *conn, k aliasKey) (*alias, error) {
 		return a, nil
 	}
 	var a *alias
-	_, err := c.one("SELECT conv, spelling, place, seen FROM alias WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
-		func(r row) { a = &alias{r.str(0), string(r.blob(1)), r.int(2), r.int(3)} },
+	_, err := c.one("SELECT c, spelling, place, seen FROM alias WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
+		func(r row) { a = &alias{r.int(0), string(r.blob(1)), r.int(2), r.int(3)} },
 		k.platform, k.account, string(k.chat), k.kind, []byte(k.value))
 	if err != nil {
 		return nil, err
@@ -126,7 +175,7 @@ func (l *Ledger) find(c *conn, platform, account string, chat *gateway.Chat) (*t
 			return nil, err
 		}
 		if a != nil {
-			return l.talk(c, a.conv)
+			return l.talk(c, a.c)
 		}
 	}
 	return nil, nil
@@ -137,9 +186,13 @@ func (l *Ledger) find(c *conn, platform, account string, chat *gateway.Chat) (*t
 func (l *Ledger) resolve(c *conn, t *talk, platform, account string, chat *gateway.Chat) (*talk, error) {
 	if t == nil {
 		conv := gateway.ConvID(l.identity.Secret, platform, account, chat.Kind, chat.Identities[0])
-		t = &talk{conv: conv, platform: platform, account: account, chat: chat.Kind, fresh: true,
+		key, err := freeKey(c, conv)
+		if err != nil {
+			return nil, err
+		}
+		t = &talk{c: key, conv: conv, platform: platform, account: account, chat: chat.Kind, fresh: true,
 			newestBy: make(map[string]int64), haveNewest: true}
-		l.book.talks[conv] = t
+		l.book.talks[key] = t
 		l.change(t)
 		if err := storeTalk(c, t); err != nil {
 			return nil, err
@@ -154,10 +207,10 @@ func (l *Ledger) resolve(c *conn, t *talk, platform, account string, chat *gatew
 func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 	if !t.haveNewest {
 		t.newestBy = make(map[string]int64)
-		err := c.query("SELECT kind, max(seen) FROM alias WHERE conv = ? GROUP BY kind", func(r row) error {
+		err := c.query("SELECT kind, max(seen) FROM alias WHERE c = ? GROUP BY kind", func(r row) error {
 			t.newestBy[r.str(0)] = r.int(1)
 			return nil
-		}, t.conv)
+		}, t.c)
 		if err != nil {
 			return err
 		}
@@ -170,7 +223,7 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 			return err
 		}
 		switch {
-		case a != nil && a.conv != t.conv:
+		case a != nil && a.c != t.c:
 			l.book.add(prefixOther+"alias_conflict", 1)
 			continue
 		case a != nil && (id.As == "" || a.spelling == id.As) && a.place >= int64(i) && a.seen == t.newestBy[id.Kind]:
@@ -178,7 +231,7 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 		}
 		// seen tells the newest identity of a kind; an identity that came beside
 		// another one of its kind in the same item gives way to the better one.
-		n := &alias{conv: t.conv, spelling: id.Spelling(), place: int64(i), seen: l.book.seen + 1}
+		n := &alias{c: t.c, spelling: id.Spelling(), place: int64(i), seen: l.book.seen + 1}
 		if a != nil {
 			n.place = max(n.place, a.place)
 		}
@@ -193,9 +246,9 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 		if a != nil && *n == *a {
 			continue
 		}
-		_, err = c.exec(`INSERT INTO alias (platform, account, chat, kind, value, spelling, conv, place, seen)
+		_, err = c.exec(`INSERT INTO alias (platform, account, chat, kind, value, spelling, c, place, seen)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spelling = excluded.spelling, place = excluded.place, seen = excluded.seen`,
-			k.platform, k.account, string(k.chat), k.kind, []byte(k.value), []byte(n.spelling), t.conv, n.place, n.seen)
+			k.platform, k.account, string(k.chat), k.kind, []byte(k.value), []byte(n.spelling), t.c, n.place, n.seen)
 		if err != nil {
 			return err
 		}
@@ -208,16 +261,16 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
 
 // identities are the names of a conversation's other side: best kind first, as
 // they came together, and the newest of a kind first.
-func identities(c *conn, conv string) (out []gateway.Identity, err error) {
-	err = c.query(`SELECT kind, value, spelling FROM alias a WHERE conv = ?
-		ORDER BY (SELECT max(place) FROM alias b WHERE b.conv = a.conv AND b.kind = a.kind), kind, seen DESC`, func(r row) error {
+func identities(c *conn, key int64) (out []gateway.Identity, err error) {
+	err = c.query(`SELECT kind, value, spelling FROM alias a WHERE c = ?
+		ORDER BY (SELECT max(place) FROM alias b WHERE b.c = a.c AND b.kind = a.kind), kind, seen DESC`, func(r row) error {
 		id := gateway.Identity{Kind: r.str(0), Value: string(r.blob(1)), As: string(r.blob(2))}
 		if id.As == id.Value {
 			id.As = ""
 		}
 		out = append(out, id)
 		return nil
-	}, conv)
+	}, key)
 	return out, err
 }
 

@@ -28,7 +28,7 @@ func (l *Ledger) bury(c *conn, now time.Time, d *gateway.DeadLetter) (string, er
 func (l *Ledger) buryEvent(c *conn, was *gateway.Pending, d gateway.Decision, now time.Time) (string, error) {
 	letter := &gateway.DeadLetter{Kind: "event", Reason: d.Reason, Detail: d.Detail, App: was.App, Conv: was.Conv,
 		Event: was.Event, N: was.N, Tries: d.Tries}
-	_, err := c.one("SELECT platform, account, payload, pos, item FROM event WHERE n = ?", func(r row) {
+	_, err := c.one("SELECT v.platform, v.account, e.payload, e.pos, e.item FROM "+eventRows+" WHERE e.n = ?", func(r row) {
 		letter.Platform, letter.Account, letter.Payload, letter.Pos, letter.Item = r.str(0), r.str(1), r.str(2), r.int(3), int(r.int(4))
 	}, was.N)
 	if err != nil {
@@ -139,7 +139,8 @@ func (l *Ledger) requeueEvent(c *conn, d *gateway.DeadLetter) (*gateway.Pending,
 	if !found {
 		return nil, fmt.Errorf("the event is not dead: %w", gateway.ErrConflict)
 	}
-	_, err = c.one("SELECT ord, run FROM event WHERE n = ?", func(r row) { p.Seq, p.Run = r.int(0), r.str(1) }, d.N)
+	var key int64
+	_, err = c.one("SELECT ord, run, c FROM event WHERE n = ?", func(r row) { p.Seq, p.Run, key = r.int(0), r.str(1), r.int(2) }, d.N)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,8 @@ func (l *Ledger) requeueEvent(c *conn, d *gateway.DeadLetter) (*gateway.Pending,
 	}
 	l.book.add(appCount(d.App, "dead"), -1)
 	l.book.add(appCount(d.App, "pending"), 1)
-	return &p, insertPending(c, &p)
+	_, err = c.exec(l.texts.pending.one, pendingArgs(key, &p)...)
+	return &p, err
 }
 
 // Drop closes an open dead letter for good.

@@ -179,7 +179,7 @@ func (l *Ledger) judged(c *conn, e *gateway.Evidence, j gateway.Judgement, m *me
 	if m != nil {
 		ch.Message, ch.Task, ch.Part, ch.App, ch.Event, ch.State, ch.Delivery = m.ID, m.Task, m.Part, m.App, m.Event, m.State, m.Delivery
 	} else {
-		t, err := l.talk(c, e.Conv)
+		t, err := l.talkOf(c, e.Conv)
 		if err != nil {
 			return err
 		}

@@ -7,38 +7,45 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-const pendingColumns = "app, conv, lane, seq, n, event, run, tries, next_at, round, requeue"
+// pendingColumns of pendingRows: a row that waits, with its event.
+const (
+	pendingColumns = "p.app, p.lane, p.seq, p.tries, p.next_at, p.round, p.requeue, " + eventColumns
+	pendingRows    = "pending p CROSS JOIN event e ON e.n = p.n CROSS JOIN conversation v ON v.c = p.c"
+)
 
 func scanPending(r row) gateway.Pending {
+	e := scanEvent(r[7:])
 	return gateway.Pending{
-		App: r.str(0), Conv: r.str(1), Lane: gateway.Lane(r.int(2)), Seq: r.int(3), N: r.int(4), Event: r.str(5), Run: r.str(6),
-		Tries: int(r.int(7)), NextAt: r.time(8), Round: int(r.int(9)), Requeue: int(r.int(10)),
+		App: r.str(0), Conv: e.Conv, Lane: gateway.Lane(r.int(1)), Seq: r.int(2), N: e.N, Event: e.ID, Run: e.Run,
+		Tries: int(r.int(3)), NextAt: r.time(4), Round: int(r.int(5)), Requeue: int(r.int(6)), Row: e,
 	}
 }
 
-// headsStride is how many rows one statement of Heads reads: a conversation with
-// many waiting events costs at most one stride.
-const headsStride = 64
-
 // Heads lists the head of every conversation of an application after afterConv.
+// Each is looked for by itself, so that a conversation with many waiting events
+// costs no more than another. They come without their events.
 func (l *Ledger) Heads(ctx context.Context, app, afterConv string, limit int) (out []gateway.Pending, err error) {
 	err = l.r.read(ctx, func(c *conn) error {
-		last := afterConv
+		last, found, err := keyOf(c, afterConv)
+		if err != nil {
+			return err
+		}
+		switch {
+		case afterConv == "":
+			last = -1
+		case !found:
+			last = convKey(afterConv) + convKeys - 1
+		}
 		for len(out) < limit {
-			rows := 0
-			err := c.query("SELECT "+pendingColumns+" FROM pending WHERE app = ? AND conv > ? ORDER BY app, conv, lane, seq LIMIT ?",
-				func(r row) error {
-					rows++
-					if conv := r.str(1); conv != last {
-						last = conv
-						out = append(out, scanPending(r))
-						if len(out) == limit {
-							return errStop
-						}
-					}
-					return nil
-				}, app, last, headsStride)
-			if err != nil || rows < headsStride {
+			found, err := c.one(`SELECT p.c, p.lane, p.seq, p.n, p.tries, p.next_at, p.round, p.requeue, e.id, e.run, v.conv
+				FROM `+pendingRows+` WHERE p.app = ? AND p.c > ? ORDER BY p.c, p.lane, p.seq LIMIT 1`, func(r row) {
+				last = r.int(0)
+				out = append(out, gateway.Pending{
+					App: app, Conv: r.str(10), Lane: gateway.Lane(r.int(1)), Seq: r.int(2), N: r.int(3), Event: eventID(r[8]), Run: r.str(9),
+					Tries: int(r.int(4)), NextAt: r.time(5), Round: int(r.int(6)), Requeue: int(r.int(7)),
+				})
+			}, app, last)
+			if err != nil || !found {
 				return err
 			}
 			if err := ctx.Err(); err != nil {
@@ -55,7 +62,7 @@ func (l *Ledger) Events(ctx context.Context, ns []int64) (map[int64]*gateway.Eve
 	out := make(map[int64]*gateway.EventRow, len(ns))
 	err := l.r.read(ctx, func(c *conn) error {
 		for _, n := range ns {
-			if _, err := c.one("SELECT "+eventColumns+" FROM event WHERE n = ?", func(r row) { out[n] = scanEvent(r) }, n); err != nil {
+			if _, err := c.one("SELECT "+eventColumns+" FROM "+eventRows+" WHERE e.n = ?", func(r row) { out[n] = scanEvent(r) }, n); err != nil {
 				return err
 			}
 		}
@@ -69,7 +76,8 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 	var out gateway.Settled
 	err := l.write(ctx, true, 1, func(c *conn) error {
 		out = gateway.Settled{App: p.App, Conv: p.Conv}
-		heads, err := headsOf(c, p.App, p.Conv)
+		w := settleWrite{l: l, c: c, now: now, rows: bulk{text: l.texts.settled}}
+		key, heads, err := w.heads(p.App, p.Conv)
 		if err != nil {
 			return err
 		}
@@ -80,8 +88,8 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 			}
 		}
 		if was == nil {
-			_, err := c.one("SELECT "+pendingColumns+" FROM pending WHERE app = ? AND conv = ? AND lane = ? AND seq = ?",
-				func(r row) { q := scanPending(r); was = &q }, p.App, p.Conv, int64(p.Lane), p.Seq)
+			_, err := c.one("SELECT "+pendingColumns+" FROM "+pendingRows+" WHERE p.app = ? AND p.c = ? AND p.lane = ? AND p.seq = ?",
+				func(r row) { q := scanPending(r); was = &q }, p.App, key, int64(p.Lane), p.Seq)
 			if err != nil {
 				return err
 			}
@@ -93,10 +101,10 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 			}
 			return nil
 		}
-		if err := l.carryOut(c, &out, was, heads, d, now); err != nil {
+		if err := w.carryOut(&out, key, was, heads, d); err != nil {
 			return err
 		}
-		return withRow(c, out.Head)
+		return w.rows.flush(c)
 	})
 	if err != nil {
 		return gateway.Settled{}, err
@@ -104,28 +112,7 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 	return out, nil
 }
 
-// withRow adds the event to a head: the writer's pages are in memory, those of
-// a reader are not after a commit.
-func withRow(c *conn, head *gateway.Pending) error {
-	if head == nil {
-		return nil
-	}
-	_, err := c.one("SELECT "+eventColumns+" FROM event WHERE n = ?", func(r row) { head.Row = scanEvent(r) }, head.N)
-	return err
-}
-
 func samePlace(a, b *gateway.Pending) bool { return a.Lane == b.Lane && a.Seq == b.Seq }
-
-// headsOf are the first two pending rows of a conversation: the head, and what
-// will be the head when it is gone.
-func headsOf(c *conn, app, conv string) ([]gateway.Pending, error) {
-	out := make([]gateway.Pending, 0, 2)
-	err := c.query("SELECT "+pendingColumns+" FROM pending WHERE app = ? AND conv = ? ORDER BY lane, seq LIMIT 2", func(r row) error {
-		out = append(out, scanPending(r))
-		return nil
-	}, app, conv)
-	return out, err
-}
 
 // Brakes lists what is stopped.
 func (l *Ledger) Brakes(ctx context.Context) (out []gateway.Brake, err error) {

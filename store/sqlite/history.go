@@ -14,24 +14,28 @@ func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gat
 	out := &gateway.Conversation{Conv: conv, Events: []gateway.ConversationEvent{}, Messages: []gateway.ConversationMessage{}}
 	limit = limitOf(limit)
 	err := l.r.snapshot(ctx, func(c *conn) error {
-		found, err := c.one(`SELECT platform, account, chat,
-			max(last_seq, coalesce((SELECT max(ord) FROM event WHERE conv = conversation.conv), 0)), last_human_at
-			FROM conversation WHERE conv = ?`, func(r row) {
-			out.Platform, out.Account, out.Chat, out.LastSeq = r.str(0), r.str(1), gateway.ChatKind(r.str(2)), r.int(3)
-			if at := r.time(4); !at.IsZero() {
-				out.LastHumanAt = &at
-			}
-		}, conv)
+		key, found, err := keyOf(c, conv)
 		if err != nil {
 			return err
 		}
 		if !found {
 			return fmt.Errorf("conversation: %w", gateway.ErrNotFound)
 		}
-		if out.Identities, err = identities(c, conv); err != nil {
+		_, err = c.one(`SELECT platform, account, chat,
+			max(last_seq, coalesce((SELECT max(ord) FROM event WHERE c = conversation.c), 0)), last_human_at
+			FROM conversation WHERE c = ?`, func(r row) {
+			out.Platform, out.Account, out.Chat, out.LastSeq = r.str(0), r.str(1), gateway.ChatKind(r.str(2)), r.int(3)
+			if at := r.time(4); !at.IsZero() {
+				out.LastHumanAt = &at
+			}
+		}, key)
+		if err != nil {
 			return err
 		}
-		if err := conversationEvents(c, out, limit); err != nil {
+		if out.Identities, err = identities(c, key); err != nil {
+			return err
+		}
+		if err := conversationEvents(c, out, key, limit); err != nil {
 			return err
 		}
 		return conversationMessages(c, out, limit)
@@ -42,15 +46,15 @@ func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gat
 	return out, nil
 }
 
-func conversationEvents(c *conn, out *gateway.Conversation, limit int) error {
+func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int) error {
 	var ns []int64
-	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content FROM event WHERE conv = ?
+	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content FROM event WHERE c = ?
 		ORDER BY n DESC LIMIT ?) ORDER BY n`, func(r row) error {
 		ns = append(ns, r.int(0))
-		out.Events = append(out.Events, gateway.ConversationEvent{Event: r.str(1), Run: r.str(2), Seq: max(r.int(3), 0),
+		out.Events = append(out.Events, gateway.ConversationEvent{Event: eventID(r[1]), Run: r.str(2), Seq: max(r.int(3), 0),
 			Kind: gateway.Kind(r.str(4)), Origin: gateway.Origin(r.str(5)), ReceivedAt: r.time(6), Echo: gateway.Judgement(r.str(7)), Type: contentType(r.blob(8))})
 		return nil
-	}, out.Conv, limit)
+	}, key, limit)
 	if err != nil {
 		return err
 	}
@@ -67,12 +71,12 @@ func conversationEvents(c *conn, out *gateway.Conversation, limit int) error {
 			return err
 		}
 	}
-	return pendingStates(c, out, ns)
+	return pendingStates(c, out, key, ns)
 }
 
 // pendingStates adds what still waits: pending rows have the application first
 // in their key, so each application of the ledger is asked.
-func pendingStates(c *conn, out *gateway.Conversation, ns []int64) error {
+func pendingStates(c *conn, out *gateway.Conversation, key int64, ns []int64) error {
 	at := make(map[int64]int, len(ns))
 	for i, n := range ns {
 		at[n] = i
@@ -82,7 +86,7 @@ func pendingStates(c *conn, out *gateway.Conversation, ns []int64) error {
 		if err != nil || !found {
 			return err
 		}
-		err = c.query("SELECT n FROM pending WHERE app = ? AND conv = ?", func(r row) error {
+		err = c.query("SELECT n FROM pending WHERE app = ? AND c = ?", func(r row) error {
 			if i, ok := at[r.int(0)]; ok {
 				e := &out.Events[i]
 				if e.States == nil {
@@ -91,7 +95,7 @@ func pendingStates(c *conn, out *gateway.Conversation, ns []int64) error {
 				e.States[app] = gateway.EventPending
 			}
 			return nil
-		}, app, out.Conv)
+		}, app, key)
 		if err != nil {
 			return err
 		}

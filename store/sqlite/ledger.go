@@ -16,6 +16,7 @@ type Ledger struct {
 	w        *writer
 	k        *checkpointer
 	r        *pool
+	texts    bulkTexts
 	replays  atomic.Int64 // no event up to here is live and after the publish cursor
 
 	once  sync.Once
@@ -26,7 +27,7 @@ type Ledger struct {
 const itemBytes = 12 << 10
 
 func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, err error) {
-	l := &Ledger{identity: identity, book: newLedgerBook()}
+	l := &Ledger{identity: identity, book: newLedgerBook(), texts: newBulkTexts()}
 	f, err := openFile(path, 96<<10, opts.Readers)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ type ledgerBook struct {
 	length  int // of deltas before this write
 	sums    map[string]int64
 
-	talks   map[string]*talk
+	talks   map[int64]*talk // by number
 	aliases map[aliasKey]*alias
 	touched bool // the caches changed since mark
 
@@ -49,7 +49,7 @@ func newLedgerBook() *ledgerBook {
 }
 
 func (b *ledgerBook) forget() {
-	b.talks, b.aliases = make(map[string]*talk), make(map[aliasKey]*alias)
+	b.talks, b.aliases = make(map[int64]*talk), make(map[aliasKey]*alias)
 	b.touched = false
 }
 

@@ -34,7 +34,11 @@ func (l *Ledger) NextMessage(ctx context.Context, conv string) (*gateway.Message
 		if err != nil || m == nil {
 			return err
 		}
-		if m.To, err = identities(c, conv); err != nil {
+		key, _, err := keyOf(c, conv)
+		if err != nil {
+			return err
+		}
+		if m.To, err = identities(c, key); err != nil {
 			return err
 		}
 		if m.State == gateway.MessageSending {
@@ -124,7 +128,7 @@ func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 			return err
 		}
 		if len(o.Aliases) > 0 {
-			t, err := l.talk(c, m.Conv)
+			t, err := l.talkOf(c, m.Conv)
 			if err != nil {
 				return err
 			}

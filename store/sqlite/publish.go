@@ -6,11 +6,15 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-const eventColumns = `n, id, run, platform, account, conv, chat, ord, kind, origin, payload, received_at, occurred_at, content`
+// eventColumns of eventRows.
+const (
+	eventColumns = `e.n, e.id, e.run, v.platform, v.account, v.conv, v.chat, e.ord, e.kind, e.origin, e.payload, e.received_at, e.occurred_at, e.content`
+	eventRows    = "event e CROSS JOIN conversation v ON v.c = e.c"
+)
 
 func scanEvent(r row) *gateway.EventRow {
 	return &gateway.EventRow{
-		N: r.int(0), ID: r.str(1), Run: r.str(2), Platform: r.str(3), Account: r.str(4), Conv: r.str(5),
+		N: r.int(0), ID: eventID(r[1]), Run: r.str(2), Platform: r.str(3), Account: r.str(4), Conv: r.str(5),
 		Chat: gateway.ChatKind(r.str(6)), Seq: max(r.int(7), 0), Kind: gateway.Kind(r.str(8)), Origin: gateway.Origin(r.str(9)),
 		Payload: r.str(10), ReceivedAt: r.time(11), OccurredAt: r.time(12), Content: r.blob(13),
 	}
@@ -23,7 +27,7 @@ func (l *Ledger) Unpublished(ctx context.Context, limit int) (out []gateway.Even
 		if err != nil {
 			return err
 		}
-		err = c.query("SELECT "+eventColumns+" FROM event WHERE n > ? AND run = '' ORDER BY n LIMIT ?", func(r row) error {
+		err = c.query("SELECT "+eventColumns+" FROM "+eventRows+" WHERE e.n > ? AND e.run = '' ORDER BY e.n LIMIT ?", func(r row) error {
 			out = append(out, *scanEvent(r))
 			return nil
 		}, max(n, l.replays.Load()), limit)

@@ -27,7 +27,8 @@ func (l *Ledger) Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time
 	}
 	var res gateway.RelayResult
 	err := l.write(ctx, false, items, func(c *conn) error {
-		w := relayWrite{l: l, c: c, b: b, now: now}
+		w := relayWrite{l: l, c: c, b: b, now: now,
+			items: bulk{text: l.texts.item}, payloads: bulk{text: l.texts.payload}, pending: bulk{text: l.texts.pending}}
 		err := w.run()
 		res = w.res
 		return err
@@ -48,6 +49,18 @@ type relayWrite struct {
 
 	position gateway.RelayPosition
 	changed  []*talk
+
+	items, payloads, pending bulk
+}
+
+// flush writes the rows gathered so far.
+func (w *relayWrite) flush() error {
+	for _, b := range []*bulk{&w.items, &w.payloads, &w.pending} {
+		if err := b.flush(w.c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *relayWrite) run() (err error) {
@@ -74,6 +87,9 @@ func (w *relayWrite) run() (err error) {
 			return err
 		}
 	}
+	if err := w.flush(); err != nil {
+		return err
+	}
 	for _, t := range w.changed {
 		if err := storeTalk(w.c, t); err != nil {
 			return err
@@ -96,7 +112,7 @@ func (w *relayWrite) live(p *gateway.RelayedPayload) error {
 	}
 	var tally itemTally
 	if from > 0 || len(p.Items) > 0 && p.Items[0].Index > 0 {
-		if err := tally.read(w.c, p.Pos); err != nil {
+		if err := w.readTally(&tally, p.Pos); err != nil {
 			return err
 		}
 	}
@@ -161,8 +177,12 @@ func (t *itemTally) add(s gateway.ItemState) {
 	}
 }
 
-func (t *itemTally) read(c *conn, pos int64) error {
-	return c.query("SELECT state FROM item WHERE pos = ?", func(r row) error {
+// readTally counts the items that are written of a payload.
+func (w *relayWrite) readTally(t *itemTally, pos int64) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return w.c.query("SELECT state FROM item WHERE pos = ?", func(r row) error {
 		t.add(gateway.ItemState(r.str(0)))
 		return nil
 	}, pos)
@@ -192,8 +212,7 @@ func (w *relayWrite) payload(p *gateway.RelayedPayload, tally itemTally) error {
 			reason = "empty"
 		}
 	}
-	_, err := w.c.exec(`INSERT INTO payload (pos, state, reason, detail, key_fp, platform, endpoint, received_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, p.Pos, string(state), reason, p.Detail, p.KeyFP, p.Platform, p.Endpoint, p.ReceivedAt)
+	err := w.payloads.add(w.c, p.Pos, string(state), reason, p.Detail, p.KeyFP, p.Platform, p.Endpoint, p.ReceivedAt)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ func (l *Ledger) Again(ctx context.Context, limit int) (out []gateway.AgainRow, 
 // again relays a payload that was read again: all of it, or the items asked for.
 // What the queue does not name is passed over, so a repeated call does nothing.
 func (w *relayWrite) again(p *gateway.RelayedPayload) error {
+	if err := w.flush(); err != nil { // it deletes rows, which may be among those gathered
+		return err
+	}
 	whole, items := false, make(map[int]bool)
 	err := w.c.query("SELECT item FROM again WHERE pos = ?", func(r row) error {
 		if i := int(r.int(0)); i < 0 {
@@ -69,7 +72,7 @@ func (w *relayWrite) again(p *gateway.RelayedPayload) error {
 // againDone writes the payload's new state and takes it off the queue.
 func (w *relayWrite) againDone(p *gateway.RelayedPayload, whole bool) error {
 	var tally itemTally
-	if err := tally.read(w.c, p.Pos); err != nil {
+	if err := w.readTally(&tally, p.Pos); err != nil {
 		return err
 	}
 	if whole || p.State == "" {

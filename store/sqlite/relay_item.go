@@ -26,8 +26,7 @@ func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gatew
 			reason = "hop_limit"
 		}
 	}
-	if _, err := w.c.exec("INSERT INTO item (pos, idx, state, reason, detail, n) VALUES (?, ?, ?, ?, ?, ?)",
-		p.Pos, it.Index, string(state), reason, detail, n); err != nil {
+	if err := w.items.add(w.c, p.Pos, it.Index, string(state), reason, detail, n); err != nil {
 		return "", err
 	}
 	w.l.book.add(countItemDecoded, 1)
@@ -113,9 +112,9 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if receivedAt.IsZero() {
 		receivedAt = p.ReceivedAt
 	}
-	made, err := w.c.exec(`INSERT INTO event (n, id, run, platform, account, conv, chat, ord, kind, origin, pos, item, payload,
-		received_at, occurred_at, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, run) DO NOTHING`,
-		n, e.ID, run, e.Platform, e.Account, t.conv, string(it.Chat.Kind), ord, string(e.Kind), string(origin), p.Pos, it.Index, payload,
+	made, err := w.c.exec(`INSERT INTO event (n, id, run, c, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, run) DO NOTHING`,
+		n, eventKey(e.ID), run, t.c, ord, string(e.Kind), string(origin), p.Pos, it.Index, payload,
 		receivedAt, e.OccurredAt, e.Content)
 	if err != nil {
 		return "", 0, err
@@ -135,7 +134,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 		row := &gateway.EventRow{N: n, ID: e.ID, Run: run, Platform: t.platform, Account: t.account, Conv: t.conv, Chat: it.Chat.Kind,
 			Seq: max(ord, 0), Kind: e.Kind, Origin: origin, Payload: payload, ReceivedAt: fromNanos(nanos(receivedAt)),
 			OccurredAt: fromNanos(nanos(e.OccurredAt)), Content: e.Content}
-		if err := w.want(row, it.Wanted); err != nil {
+		if err := w.want(t.c, row, it.Wanted); err != nil {
 			return "", 0, err
 		}
 	}
@@ -150,7 +149,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 func (w *relayWrite) known(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, int64, error) {
 	var n, pos, item int64
 	_, err := w.c.one("SELECT n, pos, item FROM event WHERE id = ? AND run = ?",
-		func(r row) { n, pos, item = r.int(0), r.int(1), r.int(2) }, it.Event.ID, w.b.Run)
+		func(r row) { n, pos, item = r.int(0), r.int(1), r.int(2) }, eventKey(it.Event.ID), w.b.Run)
 	if err != nil || n == 0 {
 		return "", 0, err
 	}
@@ -184,14 +183,14 @@ func (w *relayWrite) count(t *talk, e *gateway.EventRow) {
 }
 
 // want writes one pending row per application.
-func (w *relayWrite) want(row *gateway.EventRow, apps []string) error {
+func (w *relayWrite) want(key int64, row *gateway.EventRow, apps []string) error {
 	p := gateway.Pending{Conv: row.Conv, Lane: gateway.LaneLive, Seq: row.Seq, N: row.N, Event: row.ID, Run: row.Run, Row: row}
 	if row.Run != "" {
 		p.Lane, p.Seq = gateway.LaneReplay, row.N
 	}
 	for _, app := range apps {
 		p.App = app
-		if err := insertPending(w.c, &p); err != nil {
+		if err := w.pending.add(w.c, pendingArgs(key, &p)...); err != nil {
 			return err
 		}
 		w.l.book.add(appCount(app, "wanted"), 1)
@@ -201,11 +200,8 @@ func (w *relayWrite) want(row *gateway.EventRow, apps []string) error {
 	return nil
 }
 
-func insertPending(c *conn, p *gateway.Pending) error {
-	_, err := c.exec(`INSERT INTO pending (app, conv, lane, seq, n, event, run, tries, next_at, round, requeue)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		p.App, p.Conv, int64(p.Lane), p.Seq, p.N, p.Event, p.Run, p.Tries, p.NextAt, p.Round, p.Requeue)
-	return err
+func pendingArgs(key int64, p *gateway.Pending) []any {
+	return []any{p.App, key, int64(p.Lane), p.Seq, p.N, p.Tries, p.NextAt, p.Round, p.Requeue}
 }
 
 // park keeps a status or an echo until it is judged.

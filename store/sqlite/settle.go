@@ -26,13 +26,14 @@ func (l *Ledger) Settle(ctx context.Context, at gateway.ReplyPosition, answers [
 	var out []gateway.Settled
 	err := l.write(ctx, true, len(answers), func(c *conn) error {
 		out = make([]gateway.Settled, len(answers))
+		w := settleWrite{l: l, c: c, now: now, rows: bulk{text: l.texts.settled}}
 		for i := range answers {
-			if err := l.settle(c, &out[i], &answers[i], decide, now); err != nil {
+			if err := w.settle(&out[i], &answers[i], decide); err != nil {
 				return err
 			}
-			if err := withRow(c, out[i].Head); err != nil {
-				return err
-			}
+		}
+		if err := w.rows.flush(c); err != nil {
+			return err
 		}
 		return setPlace(c, "taken", nanos(at.Created), int64(at.Seq))
 	})
@@ -42,12 +43,18 @@ func (l *Ledger) Settle(ctx context.Context, at gateway.ReplyPosition, answers [
 	return out, nil
 }
 
-func (l *Ledger) settle(c *conn, out *gateway.Settled, s *gateway.Settlement,
-	decide func(*gateway.Pending, *gateway.Answer) gateway.Decision, now time.Time,
-) error {
+// settleWrite is one call of Settle or Resolve on the writer's goroutine.
+type settleWrite struct {
+	l    *Ledger
+	c    *conn
+	now  time.Time
+	rows bulk // of settled
+}
+
+func (w *settleWrite) settle(out *gateway.Settled, s *gateway.Settlement, decide func(*gateway.Pending, *gateway.Answer) gateway.Decision) error {
 	out.App, out.Conv = s.App, s.Conv
 	event, run := gateway.SplitDeliveryID(s.Answer.Event)
-	heads, err := headsOf(c, s.App, s.Conv)
+	key, heads, err := w.heads(s.App, s.Conv)
 	if err != nil {
 		return err
 	}
@@ -59,8 +66,9 @@ func (l *Ledger) settle(c *conn, out *gateway.Settled, s *gateway.Settlement,
 		}
 	}
 	if was == nil && len(heads) == 2 { // it may stand further back
-		_, err := c.one("SELECT "+pendingColumns+" FROM pending WHERE app = ? AND conv = ? AND event = ? AND run = ?",
-			func(r row) { q := scanPending(r); was = &q }, s.App, s.Conv, event, run)
+		_, err := w.c.one("SELECT "+pendingColumns+` FROM event e CROSS JOIN conversation v ON v.c = e.c CROSS JOIN pending p
+			ON p.app = ? AND p.c = e.c AND p.lane = (e.run <> '') AND p.seq = iif(e.run = '', e.ord, e.n) WHERE e.id = ? AND e.run = ? AND e.c = ?`,
+			func(r row) { q := scanPending(r); was = &q }, s.App, eventKey(event), run, key)
 		if err != nil {
 			return err
 		}
@@ -70,27 +78,46 @@ func (l *Ledger) settle(c *conn, out *gateway.Settled, s *gateway.Settlement,
 		if len(heads) > 0 {
 			out.Head = &heads[0]
 		}
-		return l.late(c, s.App, event, run)
+		return w.late(s.App, event, run)
 	}
-	return l.carryOut(c, out, was, heads, decide(was, &s.Answer), now)
+	return w.carryOut(out, key, was, heads, decide(was, &s.Answer))
+}
+
+// heads are the first two pending rows of a conversation: the head, and what
+// will be the head when it is gone. None, and the number of none, for one that is
+// not known.
+func (w *settleWrite) heads(app, conv string) (key int64, out []gateway.Pending, err error) {
+	key, found, err := w.l.key(w.c, conv)
+	if err != nil || !found {
+		return -1, nil, err
+	}
+	out = make([]gateway.Pending, 0, 2)
+	err = w.c.query("SELECT "+pendingColumns+" FROM "+pendingRows+" WHERE p.app = ? AND p.c = ? ORDER BY p.lane, p.seq LIMIT 2", func(r row) error {
+		out = append(out, scanPending(r))
+		return nil
+	}, app, key)
+	return key, out, err
 }
 
 // late counts an answer that nothing waits for, and an overrun when the event
 // had been taken from its handler by the watchdog.
-func (l *Ledger) late(c *conn, app, event, run string) error {
-	l.book.add(prefixOther+"late", 1)
+func (w *settleWrite) late(app, event, run string) error {
+	if err := w.rows.flush(w.c); err != nil {
+		return err
+	}
+	w.l.book.add(prefixOther+"late", 1)
 	var reason string
-	_, err := c.one("SELECT s.reason FROM event e JOIN settled s ON s.n = e.n AND s.app = ? WHERE e.id = ? AND e.run = ?",
-		func(r row) { reason = r.str(0) }, app, event, run)
+	_, err := w.c.one("SELECT s.reason FROM event e JOIN settled s ON s.n = e.n AND s.app = ? WHERE e.id = ? AND e.run = ?",
+		func(r row) { reason = r.str(0) }, app, eventKey(event), run)
 	if reason == gateway.ReasonWatchdog {
-		l.book.add(prefixOther+"overrun", 1)
+		w.l.book.add(prefixOther+"overrun", 1)
 	}
 	return err
 }
 
 // carryOut does what was decided about a pending event and fills out. heads are
 // the first rows of its conversation as they were before.
-func (l *Ledger) carryOut(c *conn, out *gateway.Settled, was *gateway.Pending, heads []gateway.Pending, d gateway.Decision, now time.Time) (err error) {
+func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was *gateway.Pending, heads []gateway.Pending, d gateway.Decision) (err error) {
 	out.Was, out.Decision = *was, d
 	isHead := len(heads) > 0 && samePlace(&heads[0], was)
 	if !isHead && len(heads) > 0 {
@@ -103,8 +130,8 @@ func (l *Ledger) carryOut(c *conn, out *gateway.Settled, was *gateway.Pending, h
 		if isHead {
 			out.Head = &p
 		}
-		_, err = c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ? WHERE app = ? AND conv = ? AND lane = ? AND seq = ?",
-			p.Tries, p.NextAt, p.Round, p.App, p.Conv, int64(p.Lane), p.Seq)
+		_, err = w.c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ? WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
+			p.Tries, p.NextAt, p.Round, p.App, key, int64(p.Lane), p.Seq)
 		return err
 	case gateway.EventSettled, gateway.EventDead:
 	case gateway.EventDropped:
@@ -115,30 +142,29 @@ func (l *Ledger) carryOut(c *conn, out *gateway.Settled, was *gateway.Pending, h
 	if isHead && len(heads) > 1 {
 		out.Head = &heads[1]
 	}
-	if _, err := c.exec("DELETE FROM pending WHERE app = ? AND conv = ? AND lane = ? AND seq = ?",
-		was.App, was.Conv, int64(was.Lane), was.Seq); err != nil {
+	if _, err := w.c.exec("DELETE FROM pending WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
+		was.App, key, int64(was.Lane), was.Seq); err != nil {
 		return err
 	}
-	if _, err := c.exec("INSERT INTO settled (n, app, state, reason, tries, round, requeue, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		was.N, was.App, string(d.State), d.Reason, d.Tries, was.Round, was.Requeue, now); err != nil {
+	if err := w.rows.add(w.c, was.N, was.App, string(d.State), d.Reason, d.Tries, was.Round, was.Requeue, w.now); err != nil {
 		return err
 	}
-	l.book.add(appCount(was.App, "pending"), -1)
-	l.book.add(appCount(was.App, string(d.State)), 1)
+	w.l.book.add(appCount(was.App, "pending"), -1)
+	w.l.book.add(appCount(was.App, string(d.State)), 1)
 	if d.State == gateway.EventDead {
-		out.Dead, err = l.buryEvent(c, was, d, now)
+		out.Dead, err = w.l.buryEvent(w.c, was, d, w.now)
 		return err
 	}
 	if len(d.Replies) > 0 {
 		out.Messages = len(d.Replies)
-		return l.reply(c, was, d.Replies, now)
+		return w.l.reply(w.c, was, d.Replies, w.now)
 	}
 	return nil
 }
 
 // reply puts the replies of one answer into the outbox as one task.
 func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, now time.Time) error {
-	t, err := l.talk(c, was.Conv)
+	t, err := l.talkOf(c, was.Conv)
 	if err != nil {
 		return err
 	}

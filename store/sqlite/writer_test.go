@@ -143,8 +143,8 @@ func TestSchemaEnforcesOrder(t *testing.T) {
 	if _, err := l.Relay(t.Context(), benchBatch(1, 2, 1, at), at); err != nil {
 		t.Fatal(err)
 	}
-	event := `INSERT INTO event (n, id, run, platform, account, conv, chat, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
-		SELECT %s, %s, '', platform, account, conv, chat, %s, 'message', 'live', 9, 0, '', 0, 0, x'' FROM event WHERE n = 1`
+	event := `INSERT INTO event (n, id, run, c, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
+		SELECT %s, %s, '', c, %s, 'message', 'live', 9, 0, '', 0, 0, x'' FROM event WHERE n = 1`
 	message := `INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, state, open, reason, attempts,
 		next_at, external_id, delivery, failed, unknown_until, type, text)
 		VALUES (%s, 't', 0, 1, 'bot', 'e', '', 'whatsapp', 'shop', 'c', 0, %s, %s, '', 0, 0, '', '', x'', 0, 'text', x'')`
@@ -157,7 +157,7 @@ func TestSchemaEnforcesOrder(t *testing.T) {
 		{"accepted and open", "", fmt.Sprintf(message, "'m3'", "'accepted'", "1")},
 		{"waiting and not open", "", fmt.Sprintf(message, "'m4'", "'waiting'", "0")},
 		{"unknown state", "", fmt.Sprintf(message, "'m5'", "'lost'", "0")},
-		{"pending twice", "", "INSERT INTO pending SELECT app, conv, lane, seq, 99, 'other', '', 0, 0, 0, 0 FROM pending LIMIT 1"},
+		{"pending twice", "", "INSERT INTO pending SELECT app, c, lane, seq, 99, 0, 0, 0, 0 FROM pending LIMIT 1"},
 		{"settled and dead", "INSERT INTO settled VALUES (1, 'bot', 'settled', '', 0, 0, 0, 0)", "INSERT INTO settled VALUES (1, 'bot', 'dead', '', 0, 0, 0, 0)"},
 	} {
 		err := l.write(t.Context(), false, 0, func(cn *conn) error {

@@ -9,8 +9,11 @@ CREATE TABLE counter (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROW
 -- Cursors: relay (position, item), published (n), changes (n), taken (life, seq).
 CREATE TABLE place (name TEXT PRIMARY KEY, a INTEGER NOT NULL, b INTEGER NOT NULL) WITHOUT ROWID;
 
+-- c numbers a conversation within the ledger: made of the beginning of conv and in
+-- its order, so that conv needs no index and tables with many rows carry a number.
 CREATE TABLE conversation (
-  conv          TEXT PRIMARY KEY CHECK (conv <> ''),
+  c             INTEGER PRIMARY KEY CHECK (c >= 0),
+  conv          TEXT NOT NULL CHECK (conv <> ''),
   platform      TEXT NOT NULL,
   account       TEXT NOT NULL,
   chat          TEXT NOT NULL CHECK (chat = 'single' OR chat = 'group' OR chat = 'account'),
@@ -19,7 +22,7 @@ CREATE TABLE conversation (
   hops          INTEGER NOT NULL,
   hop_at        INTEGER NOT NULL,
   last_human_at INTEGER NOT NULL
-) WITHOUT ROWID;
+);
 
 CREATE TABLE alias (
   platform TEXT NOT NULL,
@@ -28,21 +31,19 @@ CREATE TABLE alias (
   kind     TEXT NOT NULL,
   value    BLOB NOT NULL,
   spelling BLOB NOT NULL,
-  conv     TEXT NOT NULL CHECK (conv <> ''),
+  c        INTEGER NOT NULL,
   place    INTEGER NOT NULL,               -- among the identities it came with
   seen     INTEGER NOT NULL,               -- grows with each look; newest first
   PRIMARY KEY (platform, account, chat, kind, value)
 ) WITHOUT ROWID;
-CREATE INDEX alias_conv ON alias (conv);
+CREATE INDEX alias_conv ON alias (c);
 
+-- Platform, account and chat of an event are those of its conversation.
 CREATE TABLE event (
   n           INTEGER PRIMARY KEY,
-  id          TEXT NOT NULL CHECK (id <> ''),
+  id          BLOB NOT NULL CHECK (id <> ''),    -- the 16 bytes an id stands for; any other id is text
   run         TEXT NOT NULL,
-  platform    TEXT NOT NULL,
-  account     TEXT NOT NULL,
-  conv        TEXT NOT NULL CHECK (conv <> ''),
-  chat        TEXT NOT NULL,
+  c           INTEGER NOT NULL,
   ord         INTEGER NOT NULL CHECK (ord <> 0), -- seq, or -n for what has none
   kind        TEXT NOT NULL CHECK (kind = 'message' OR kind = 'change' OR kind = 'status' OR kind = 'echo' OR kind = 'state' OR kind = 'notice'),
   origin      TEXT NOT NULL CHECK (origin = 'live' OR origin = 'backfill' OR origin = 'replay'),
@@ -57,21 +58,19 @@ CREATE TABLE event (
   CHECK (ord = -n OR (run = '' AND kind NOT IN ('status', 'echo')))
 );
 CREATE UNIQUE INDEX event_id ON event (id, run);
-CREATE UNIQUE INDEX event_conv ON event (conv, ord);
+CREATE UNIQUE INDEX event_conv ON event (c, ord);
 
 CREATE TABLE pending (
   app     TEXT NOT NULL CHECK (app <> ''),
-  conv    TEXT NOT NULL,
+  c       INTEGER NOT NULL,
   lane    INTEGER NOT NULL CHECK (lane IN (0, 1)),
   seq     INTEGER NOT NULL CHECK (seq > 0),
   n       INTEGER NOT NULL,
-  event   TEXT NOT NULL,
-  run     TEXT NOT NULL,
   tries   INTEGER NOT NULL CHECK (tries >= 0),
   next_at INTEGER NOT NULL,
   round   INTEGER NOT NULL,
   requeue INTEGER NOT NULL,
-  PRIMARY KEY (app, conv, lane, seq)
+  PRIMARY KEY (app, c, lane, seq)
 ) WITHOUT ROWID;
 
 -- What became of an event for an application: one row, beside pending.
