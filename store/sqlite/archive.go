@@ -26,13 +26,17 @@ type Archive struct {
 	error error
 }
 
+// archiveCache is the writer's page cache in KiB: rows are only added, so it
+// need hold no more than the pages of the largest group.
+const archiveCache = 4 << 10
+
 // rejectsUnderWay bounds what a flood of unverified callbacks can put into the
 // queue before genuine ones.
 const rejectsUnderWay = 32
 
 func openArchive(path string, opts Options) (_ *Archive, err error) {
 	a := &Archive{path: path, opts: opts, book: &archiveBook{}, rejects: make(chan struct{}, rejectsUnderWay)}
-	f, err := openFile(path, 32<<10, opts.Readers)
+	f, err := openFile(path, archiveCache, opts.Readers)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ const (
 	groupBytes  = 4 << 20
 	groupTime   = 40 * time.Millisecond // of work before the commit, which adds its own
 	queueLength = 4096
+	gatherTurns = 8
 	sliceRows   = 64 // rows written between two looks at groupTime
 )
 
@@ -192,9 +193,7 @@ func (w *writer) run() {
 				return
 			}
 			if len(group) > 1 {
-				// The callers of the last group run again just now: let those that
-				// have more to write queue it, so that it shares this fsync.
-				runtime.Gosched()
+				w.gather()
 			}
 			group = append(group[:0], q)
 			w.fill(&group)
@@ -204,6 +203,19 @@ func (w *writer) run() {
 			// What the checkpointer left is little: copy it, so that the next
 			// transaction starts the log over.
 			_ = w.c.query("PRAGMA wal_checkpoint(PASSIVE)", func(row) error { return nil })
+		}
+	}
+}
+
+// gather lets those run who run now, as long as more writes come of it: the
+// callers of the last group were woken just before, and those that have more to
+// write share the next fsync then. It never waits for anybody who does not run.
+func (w *writer) gather() {
+	for range gatherTurns {
+		n := len(w.queue)
+		runtime.Gosched()
+		if len(w.queue) == n {
+			return
 		}
 	}
 }
