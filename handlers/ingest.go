@@ -21,11 +21,12 @@ import (
 // door is the front door's handlers and what they share.
 type door struct {
 	Options
-	bodies  *bodies
-	ids     *requestIDs
-	rejects chan struct{} // one slot per reject being stored
-	lines   *rate.Limiter // log lines that anybody outside can cause
-	hidden  atomic.Int64  // lines left out since the last one
+	bodies   *bodies
+	ids      *requestIDs
+	patience *patience
+	rejects  chan struct{} // one slot per reject being stored
+	lines    *rate.Limiter // log lines that anybody outside can cause
+	hidden   atomic.Int64  // lines left out since the last one
 }
 
 // visit is one request to a configured endpoint.
@@ -125,9 +126,7 @@ func (d *door) callback(c *gin.Context) {
 		return
 	}
 	// The platform may hang up; what it sent is worth keeping all the same.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), d.Limits.AckTimeout)
-	defer cancel()
-	if err := d.Archive.Append(ctx, p); err != nil {
+	if err := d.Archive.Append(d.patience.context(), p); err != nil {
 		d.line(&v, zap.ErrorLevel, "payload.not_archived", http.StatusServiceUnavailable, err)
 		v.answerFailed(http.StatusServiceUnavailable)
 		return

@@ -55,11 +55,12 @@ func NewRouter(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	d := &door{
-		Options: o,
-		bodies:  &bodies{limit: o.Limits.Body, memory: o.Limits.BodyMemory},
-		ids:     ids,
-		rejects: make(chan struct{}, max(o.Limits.RejectsAtOnce, 1)),
-		lines:   rate.NewLimiter(10, 10),
+		Options:  o,
+		bodies:   &bodies{limit: o.Limits.Body, memory: o.Limits.BodyMemory},
+		ids:      ids,
+		patience: &patience{length: o.Limits.AckTimeout},
+		rejects:  make(chan struct{}, max(o.Limits.RejectsAtOnce, 1)),
+		lines:    rate.NewLimiter(10, 10),
 	}
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
