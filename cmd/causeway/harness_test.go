@@ -60,6 +60,9 @@ type worldOptions struct {
 
 func newWorld(t *testing.T, o worldOptions) *world {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a whole gateway")
+	}
 	if o.dir == "" {
 		o.dir = t.TempDir()
 	}
@@ -99,6 +102,12 @@ endpoints:
 %s%s`, public, admin, testToken, filepath.Join(o.dir, "data"), filepath.Join(o.dir, "nats"), nats, o.secret, o.endpoints, testPhone, w.wa.URL(), o.accounts, o.apps, o.extra))
 	t.Cleanup(func() {
 		w.kill()
+		w.mu.Lock()
+		raced := bytes.Contains(w.logs.Bytes(), []byte("WARNING: DATA RACE"))
+		w.mu.Unlock()
+		if raced {
+			t.Error("the race detector found something in the gateway")
+		}
 		if t.Failed() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
