@@ -149,8 +149,11 @@ func (l *Ledger) requeueEvent(c *conn, d *gateway.DeadLetter) (*gateway.Pending,
 	}
 	l.book.add(appCount(d.App, "dead"), -1)
 	l.book.add(appCount(d.App, "pending"), 1)
-	_, err = c.exec(l.texts.pending.one, pendingArgs(key, &p)...)
-	return &p, err
+	if _, err := c.exec(l.texts.pending.one, pendingArgs(key, &p)...); err != nil {
+		return nil, err
+	}
+	l.book.waits(key, &p)
+	return &p, nil
 }
 
 // Drop closes an open dead letter for good.

@@ -77,31 +77,25 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 	err := l.write(ctx, true, 1, func(c *conn) error {
 		out = gateway.Settled{App: p.App, Conv: p.Conv}
 		w := settleWrite{l: l, c: c, now: now, rows: bulk{text: l.texts.settled}}
-		key, heads, err := w.heads(p.App, p.Conv)
+		key, q, err := w.waiting(p.App, p.Conv)
 		if err != nil {
 			return err
 		}
 		var was *gateway.Pending
-		for i := range heads {
-			if samePlace(&heads[i], &p) {
-				was = &heads[i]
-			}
-		}
-		if was == nil {
+		if i, found := q.find(&p); found {
+			was = &q.rows[i]
+		} else if !q.whole {
 			_, err := c.one("SELECT "+pendingColumns+" FROM "+pendingRows+" WHERE p.app = ? AND p.c = ? AND p.lane = ? AND p.seq = ?",
-				func(r row) { q := scanPending(r); was = &q }, p.App, key, int64(p.Lane), p.Seq)
+				func(r row) { x := scanPending(r); was = &x }, p.App, key, int64(p.Lane), p.Seq)
 			if err != nil {
 				return err
 			}
 		}
 		if was == nil || was.N != p.N || was.Round != p.Round {
-			out.Late = true
-			if len(heads) > 0 {
-				out.Head = &heads[0]
-			}
+			out.Late, out.Head = true, q.head()
 			return nil
 		}
-		if err := w.carryOut(&out, key, was, heads, d); err != nil {
+		if err := w.carryOut(&out, key, *was, q, d); err != nil {
 			return err
 		}
 		return w.rows.flush(c)
@@ -111,8 +105,6 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 	}
 	return out, nil
 }
-
-func samePlace(a, b *gateway.Pending) bool { return a.Lane == b.Lane && a.Seq == b.Seq }
 
 // Brakes lists what is stopped.
 func (l *Ledger) Brakes(ctx context.Context) (out []gateway.Brake, err error) {

@@ -25,7 +25,10 @@ type ledgerBook struct {
 
 	talks   map[int64]*talk // by number
 	aliases map[aliasKey]*alias
+	waiting map[waitingKey]*waiting
 	touched bool // the caches changed since mark
+
+	waitingBytes int // held by waiting, about
 
 	ids    io.Reader // monotonic
 	lastMS uint64
@@ -50,6 +53,7 @@ func newLedgerBook() *ledgerBook {
 
 func (b *ledgerBook) forget() {
 	b.talks, b.aliases = make(map[int64]*talk), make(map[aliasKey]*alias)
+	b.waiting, b.waitingBytes = make(map[waitingKey]*waiting), 0
 	b.touched = false
 }
 
@@ -92,7 +96,7 @@ func (b *ledgerBook) flush(c *conn) error {
 
 func (b *ledgerBook) committed() {
 	b.deltas, b.stored = b.deltas[:0], b.numbers()
-	if len(b.talks) > cachedTalks || len(b.aliases) > 2*cachedTalks {
+	if len(b.talks) > cachedTalks || len(b.aliases) > 2*cachedTalks || len(b.waiting) > waitingKeys {
 		b.forget()
 	}
 }

@@ -74,15 +74,19 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if err != nil {
 		return "", 0, err
 	}
-	if t == nil {
+	made := t == nil
+	if made {
 		if state, n, err := w.known(p, it); err != nil || n > 0 {
 			return state, n, err
 		}
 	}
-	if t == nil || it.OwnHop {
+	if made || it.OwnHop {
 		if t, err = w.l.resolve(w.c, t, e.Platform, e.Account, &it.Chat); err != nil {
 			return "", 0, err
 		}
+	}
+	if made {
+		w.l.book.begins(t.c, it.Wanted)
 	}
 	if it.OwnHop && run == "" {
 		ok := w.l.hop(t, it.HopsMax, w.now)
@@ -112,14 +116,14 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if receivedAt.IsZero() {
 		receivedAt = p.ReceivedAt
 	}
-	made, err := w.c.exec(`INSERT INTO event (n, id, run, c, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
+	rows, err := w.c.exec(`INSERT INTO event (n, id, run, c, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, run) DO NOTHING`,
 		n, eventKey(e.ID), run, t.c, ord, string(e.Kind), string(origin), p.Pos, it.Index, payload,
 		receivedAt, e.OccurredAt, e.Content)
 	if err != nil {
 		return "", 0, err
 	}
-	if made == 0 {
+	if rows == 0 {
 		return w.known(p, it)
 	}
 	w.l.book.events = n
@@ -195,6 +199,7 @@ func (w *relayWrite) want(key int64, row *gateway.EventRow, apps []string) error
 		}
 		w.l.book.add(appCount(app, "wanted"), 1)
 		w.l.book.add(appCount(app, "pending"), 1)
+		w.l.book.waits(key, &p)
 		w.res.Pending = append(w.res.Pending, p)
 	}
 	return nil

@@ -54,49 +54,37 @@ type settleWrite struct {
 func (w *settleWrite) settle(out *gateway.Settled, s *gateway.Settlement, decide func(*gateway.Pending, *gateway.Answer) gateway.Decision) error {
 	out.App, out.Conv = s.App, s.Conv
 	event, run := gateway.SplitDeliveryID(s.Answer.Event)
-	key, heads, err := w.heads(s.App, s.Conv)
+	key, q, err := w.waiting(s.App, s.Conv)
 	if err != nil {
 		return err
 	}
 	var was *gateway.Pending
-	for i := range heads {
-		if heads[i].Event == event && heads[i].Run == run {
-			was = &heads[i]
-			break
-		}
-	}
-	if was == nil && len(heads) == 2 { // it may stand further back
+	if i := q.event(event, run); i >= 0 {
+		was = &q.rows[i]
+	} else if !q.whole { // it may stand further back
 		_, err := w.c.one("SELECT "+pendingColumns+` FROM event e CROSS JOIN conversation v ON v.c = e.c CROSS JOIN pending p
 			ON p.app = ? AND p.c = e.c AND p.lane = (e.run <> '') AND p.seq = iif(e.run = '', e.ord, e.n) WHERE e.id = ? AND e.run = ? AND e.c = ?`,
-			func(r row) { q := scanPending(r); was = &q }, s.App, eventKey(event), run, key)
+			func(r row) { p := scanPending(r); was = &p }, s.App, eventKey(event), run, key)
 		if err != nil {
 			return err
 		}
 	}
 	if was == nil {
-		out.Late = true
-		if len(heads) > 0 {
-			out.Head = &heads[0]
-		}
+		out.Late, out.Head = true, q.head()
 		return w.late(s.App, event, run)
 	}
-	return w.carryOut(out, key, was, heads, decide(was, &s.Answer))
+	return w.carryOut(out, key, *was, q, decide(was, &s.Answer))
 }
 
-// heads are the first two pending rows of a conversation: the head, and what
-// will be the head when it is gone. None, and the number of none, for one that is
-// not known.
-func (w *settleWrite) heads(app, conv string) (key int64, out []gateway.Pending, err error) {
+// waiting is what waits in a conversation by its id; nothing for one that is not
+// known.
+func (w *settleWrite) waiting(app, conv string) (int64, *waiting, error) {
 	key, found, err := w.l.key(w.c, conv)
 	if err != nil || !found {
-		return -1, nil, err
+		return -1, &waiting{whole: true}, err
 	}
-	out = make([]gateway.Pending, 0, 2)
-	err = w.c.query("SELECT "+pendingColumns+" FROM "+pendingRows+" WHERE p.app = ? AND p.c = ? ORDER BY p.lane, p.seq LIMIT 2", func(r row) error {
-		out = append(out, scanPending(r))
-		return nil
-	}, app, key)
-	return key, out, err
+	q, err := w.l.waiting(w.c, app, key)
+	return key, q, err
 }
 
 // late counts an answer that nothing waits for, and an overrun when the event
@@ -115,23 +103,18 @@ func (w *settleWrite) late(app, event, run string) error {
 	return err
 }
 
-// carryOut does what was decided about a pending event and fills out. heads are
-// the first rows of its conversation as they were before.
-func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was *gateway.Pending, heads []gateway.Pending, d gateway.Decision) (err error) {
-	out.Was, out.Decision = *was, d
-	isHead := len(heads) > 0 && samePlace(&heads[0], was)
-	if !isHead && len(heads) > 0 {
-		out.Head = &heads[0]
-	}
+// carryOut does what was decided about a pending event and fills out. q is what
+// waits in its conversation.
+func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pending, q *waiting, d gateway.Decision) (err error) {
+	out.Was, out.Decision = was, d
 	switch d.State {
 	case gateway.EventPending:
-		p := *was
-		p.Tries, p.NextAt, p.Round = d.Tries, d.NextAt, was.Round+1
-		if isHead {
-			out.Head = &p
-		}
+		p := was
+		p.Tries, p.NextAt, p.Round = d.Tries, fromNanos(nanos(d.NextAt)), was.Round+1
 		_, err = w.c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ? WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
 			p.Tries, p.NextAt, p.Round, p.App, key, int64(p.Lane), p.Seq)
+		w.l.book.retried(key, &p)
+		out.Head = q.head()
 		return err
 	case gateway.EventSettled, gateway.EventDead:
 	case gateway.EventDropped:
@@ -139,25 +122,24 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was *gateway.Pen
 	default:
 		return fmt.Errorf("a decision without a state: %w", gateway.ErrConflict)
 	}
-	if isHead && len(heads) > 1 {
-		out.Head = &heads[1]
-	}
 	if _, err := w.c.exec("DELETE FROM pending WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
 		was.App, key, int64(was.Lane), was.Seq); err != nil {
 		return err
 	}
+	w.l.book.leaves(key, &was)
+	out.Head = q.head()
 	if err := w.rows.add(w.c, was.N, was.App, string(d.State), d.Reason, d.Tries, was.Round, was.Requeue, w.now); err != nil {
 		return err
 	}
 	w.l.book.add(appCount(was.App, "pending"), -1)
 	w.l.book.add(appCount(was.App, string(d.State)), 1)
 	if d.State == gateway.EventDead {
-		out.Dead, err = w.l.buryEvent(w.c, was, d, w.now)
+		out.Dead, err = w.l.buryEvent(w.c, &was, d, w.now)
 		return err
 	}
 	if len(d.Replies) > 0 {
 		out.Messages = len(d.Replies)
-		return w.l.reply(w.c, was, d.Replies, w.now)
+		return w.l.reply(w.c, &was, d.Replies, w.now)
 	}
 	return nil
 }

@@ -182,3 +182,83 @@ func settleHeld(w *world) {
 	}
 	w.balanced()
 }
+
+// settleLong answers what waits in one conversation out of order, with a write
+// that fails half way, a dead letter requeued and a replay behind it all.
+func settleLong(w *world) {
+	const n = 150
+	var ps []gateway.Pending
+	for i := 0; i < n; i += 50 {
+		var items []gateway.ItemRow
+		for j := range 50 {
+			items = append(items, w.message(fmt.Sprint("a", i+j), "1"))
+		}
+		ps = append(ps, w.relay(items...).Pending...)
+	}
+	_, err := w.l.StartRun(w.ctx, gateway.ReplayRun{ID: "run_1", By: "ops", At: w.now})
+	w.must(err)
+	again := w.payload(w.message("a0", "1"))
+	replayed := w.batch(&gateway.RelayBatch{Run: "run_1", Payloads: []gateway.RelayedPayload{again}}).Pending
+	if len(ps) != n || len(replayed) != 1 {
+		w.Fatalf("%d and %d rows wait", len(ps), len(replayed))
+	}
+	settle := func(want int, p gateway.Pending) {
+		w.Helper()
+		s := w.answer(p, done())
+		if s.Late || s.Was.Event != p.Event || s.Head == nil || s.Head.Event != ps[want].Event {
+			w.Errorf("settled %s: late %v, head %+v", p.Event, s.Late, s.Head)
+		}
+	}
+	settle(0, ps[n-1])
+	settle(0, ps[70])
+	settle(0, ps[3])
+	settle(1, ps[0])
+	// The first of two is good, the second is refused: both are taken back.
+	decisions := []gateway.Decision{done(), {}}
+	_, err = w.l.Settle(w.ctx, gateway.ReplyPosition{Created: w.now, Seq: 99},
+		[]gateway.Settlement{
+			{App: "bot", Conv: ps[1].Conv, Answer: gateway.Answer{Event: ps[1].Delivery()}},
+			{App: "bot", Conv: ps[1].Conv, Answer: gateway.Answer{Event: ps[2].Delivery()}},
+		}, func(p *gateway.Pending, _ *gateway.Answer) gateway.Decision {
+			if p.Event == ps[1].Event {
+				return decisions[0]
+			}
+			return decisions[1]
+		}, w.now)
+	if !errors.Is(err, gateway.ErrConflict) {
+		w.Errorf("a decision without a state: %v", err)
+	}
+	s := w.answer(ps[1], gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTries, Tries: 4})
+	if s.Late || s.Head == nil || s.Head.Event != ps[2].Event {
+		w.Fatalf("after a write that failed: %+v", s)
+	}
+	settle(4, ps[2])
+	re, err := w.l.Requeue(w.ctx, s.Dead, "ops", w.now)
+	w.must(err)
+	settle(1, ps[80])
+	settle(4, *re.Pending)
+	for i := 4; i < n-1; i++ {
+		if i == 70 || i == 80 {
+			continue
+		}
+		head, err := w.l.Heads(w.ctx, "bot", "", 2)
+		w.must(err)
+		if len(head) != 1 || head[0].Event != ps[i].Event || head[0].Run != "" {
+			w.Fatalf("heads: %+v, want %s", head, ps[i].Event)
+		}
+		s = w.answer(head[0], done())
+		if s.Late {
+			w.Errorf("the head %s was late", head[0].Event)
+		}
+	}
+	if s.Head == nil || s.Head.Run != "run_1" || s.Head.Lane != gateway.LaneReplay {
+		w.Fatalf("the replay comes last: %+v", s.Head)
+	}
+	w.relay(w.message("b1", "1"))
+	s = w.answer(replayed[0], done())
+	if s.Late || s.Head == nil || s.Head.Event != "ev_b1" {
+		w.Errorf("the replay: %+v", s)
+	}
+	w.same("nothing more", w.answer(*s.Head, done()).Head, (*gateway.Pending)(nil))
+	w.balanced()
+}

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"intake/dead, requeue and drop", settleDead},
 		{"intake/answers one batch in order", settleBatch},
 		{"intake/held replies of a replay", settleHeld},
+		{"intake/a conversation with a long wait", settleLong},
 		{"outbox/order and one sending", outboxOrder},
 		{"outbox/a clock that goes back", outboxClock},
 		{"outbox/outcomes", outboxOutcomes},
