@@ -21,9 +21,13 @@ func scanPending(r row) gateway.Pending {
 	}
 }
 
+// headContent is the largest content that Heads brings along, in bytes: a page of
+// heads must not fill the memory.
+const headContent = 8 << 10
+
 // Heads lists the head of every conversation of an application after afterConv.
 // Each is looked for by itself, so that a conversation with many waiting events
-// costs no more than another. They come without their events.
+// costs no more than another. Those with an event of ordinary size bring it along.
 func (l *Ledger) Heads(ctx context.Context, app, afterConv string, limit int) (out []gateway.Pending, err error) {
 	err = l.r.read(ctx, func(c *conn) error {
 		last, found, err := keyOf(c, afterConv)
@@ -37,14 +41,14 @@ func (l *Ledger) Heads(ctx context.Context, app, afterConv string, limit int) (o
 			last = convKey(afterConv) + convKeys - 1
 		}
 		for len(out) < limit {
-			found, err := c.one(`SELECT p.c, p.lane, p.seq, p.n, p.tries, p.next_at, p.round, p.requeue, e.id, e.run, v.conv
-				FROM `+pendingRows+` WHERE p.app = ? AND p.c > ? ORDER BY p.c, p.lane, p.seq LIMIT 1`, func(r row) {
-				last = r.int(0)
-				out = append(out, gateway.Pending{
-					App: app, Conv: r.str(10), Lane: gateway.Lane(r.int(1)), Seq: r.int(2), N: r.int(3), Event: eventID(r[8]), Run: r.str(9),
-					Tries: int(r.int(4)), NextAt: r.time(5), Round: int(r.int(6)), Requeue: int(r.int(7)),
-				})
-			}, app, last)
+			found, err := c.one("SELECT "+pendingColumns+", p.c FROM "+pendingRows+" WHERE p.app = ? AND p.c > ? ORDER BY p.c, p.lane, p.seq LIMIT 1",
+				func(r row) {
+					p := scanPending(r)
+					if last = r.int(len(r) - 1); len(p.Row.Content) > headContent {
+						p.Row = nil
+					}
+					out = append(out, p)
+				}, app, last)
 			if err != nil || !found {
 				return err
 			}

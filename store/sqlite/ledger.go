@@ -23,12 +23,17 @@ type Ledger struct {
 	error error
 }
 
+// ledgerCache is the writer's page cache in KiB. After a commit that put pages in
+// order, SQLite walks through the whole of it; what is not in it is read from the
+// system's, which costs less than the walk through a large one.
+const ledgerCache = 16 << 10
+
 // itemBytes is about what one event adds to the log: the pages its rows touch.
-const itemBytes = 12 << 10
+const itemBytes = 10 << 10
 
 func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, err error) {
 	l := &Ledger{identity: identity, book: newLedgerBook(), texts: newBulkTexts()}
-	f, err := openFile(path, 96<<10, opts.Readers)
+	f, err := openFile(path, ledgerCache, opts.Readers)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ type waitingKey struct {
 const (
 	waitingRead  = 16 // rows read at once
 	waitingMost  = 64
+	waitingLarge = 256 << 10 // bytes after which no more is read at once
 	waitingKeys  = 2 * cachedTalks
 	waitingBytes = 32 << 20
 	waitingRow   = 640 // bytes of a row beside its content, about
@@ -136,19 +137,21 @@ func (l *Ledger) waiting(c *conn, app string, key int64) (*waiting, error) {
 	if q := l.book.waiting[k]; q != nil && (q.whole || len(q.rows) >= 2) {
 		return q, nil
 	}
-	q := new(waiting)
+	q, bytes := new(waiting), 0
 	err := c.query("SELECT "+pendingColumns+" FROM "+pendingRows+" WHERE p.app = ? AND p.c = ? ORDER BY p.lane, p.seq LIMIT ?", func(r row) error {
-		q.rows = append(q.rows, scanPending(r))
+		p := scanPending(r)
+		q.rows = append(q.rows, p)
+		if bytes += rowBytes(&p); bytes > waitingLarge && len(q.rows) >= 2 {
+			return errStop
+		}
 		return nil
 	}, app, key, waitingRead)
 	if err != nil {
 		return nil, err
 	}
 	l.book.forgetWaiting(k)
-	q.whole = len(q.rows) < waitingRead
-	for i := range q.rows {
-		l.book.waitingBytes += rowBytes(&q.rows[i])
-	}
+	q.whole = len(q.rows) < waitingRead && bytes <= waitingLarge
+	l.book.waitingBytes += bytes
 	l.book.waiting[k], l.book.touched = q, true
 	return q, nil
 }

@@ -302,6 +302,9 @@ func (m *model) check() {
 		}
 		slices.SortFunc(want, func(a, b gateway.Pending) int { return cmp.Compare(a.Conv, b.Conv) })
 		m.same("heads of "+app, heads, want)
+		for i := range heads {
+			m.withRow(&heads[i])
+		}
 	}
 	dl, err := m.l.Dead(m.ctx, store.DeadQuery{Kind: "event", Limit: 10_000})
 	m.must(err)
