@@ -38,7 +38,7 @@ func (p *patience) context() context.Context {
 	if c := p.now.Load(); c != nil && at.Before(c.until) {
 		return c
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), at.Add(p.length))
+	ctx, cancel := context.WithDeadline(context.Background(), at.Add(p.length)) //nolint:gosec // see sharedContext
 	c := &sharedContext{ctx, cancel, at.Add(p.length / 50)}
 	p.now.Store(c)
 	return c

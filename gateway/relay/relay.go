@@ -20,7 +20,6 @@ const (
 	readBytes    = 8 << 20
 	idlePoll     = time.Second // a wake that got lost costs this much
 	retryPause   = 200 * time.Millisecond
-	yieldPause   = 2 * time.Millisecond
 )
 
 // Archive is what the relay reads of the archive.
@@ -61,9 +60,12 @@ type Options struct {
 	Relayed func(gateway.RelayResult)
 	// Boundary is told each step; tests die there. Nil in production.
 	Boundary func(step string)
-	// YieldAt: while more callbacks than this wait for their commit, the relay
-	// pauses, since taking callbacks goes first. 0 means 512.
+	// YieldAt and Crowded: while more callbacks than YieldAt wait for their commit
+	// and Crowded says that work waits for a core, the relay goes slowly, since
+	// taking callbacks goes first. 0 means 8; without Crowded the queue decides
+	// alone. Crowded is called by one goroutine, for every batch.
 	YieldAt int
+	Crowded func() bool
 	// HopsMax: an account of ours that writes to another one of ours gets at
 	// most this many events through in a row (two bots talking). 0 means 5.
 	HopsMax int
@@ -81,12 +83,13 @@ type Relay struct {
 	o    Options
 	kick chan struct{}
 	own  numbers
+	slow courtesy // of the goroutine of Run
 }
 
 // New checks nothing and starts nothing.
 func New(o Options) *Relay {
 	if o.YieldAt <= 0 {
-		o.YieldAt = 512
+		o.YieldAt = 8
 	}
 	if o.HopsMax <= 0 {
 		o.HopsMax = 5
@@ -94,13 +97,18 @@ func New(o Options) *Relay {
 	if o.MaxContent <= 0 {
 		o.MaxContent = 960 << 10
 	}
+	if o.Crowded == nil {
+		o.Crowded = func() bool { return true }
+	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
 	}
 	if o.Relayed == nil {
 		o.Relayed = func(gateway.RelayResult) {}
 	}
-	return &Relay{o: o, kick: make(chan struct{}, 1)}
+	r := &Relay{o: o, kick: make(chan struct{}, 1)}
+	r.slow = newCourtesy(o.YieldAt, func() int { return r.o.Archive.Waiting() }, o.Crowded)
+	return r
 }
 
 // Kick says that the archive or the queue of payloads to read again has grown.
@@ -120,10 +128,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		for r.o.Archive.Waiting() > r.o.YieldAt && sleep(ctx, yieldPause) {
-			continue
-		}
-		next, moved, err := r.round(ctx, pos)
+		next, moved, err := r.round(ctx, pos, r.slow.turn(ctx))
 		if err != nil && ctx.Err() == nil {
 			r.o.Log.Error("relay.failed", zap.Int64("after_pos", pos.Pos), zap.Error(err))
 			sleep(ctx, retryPause)
@@ -136,6 +141,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		}
 		pos = next
 		if !moved {
+			r.slow.idle()
 			r.idle(ctx)
 		}
 	}
@@ -157,9 +163,10 @@ func (r *Relay) position(ctx context.Context) (gateway.RelayPosition, error) {
 	}
 }
 
-// round relays what is there: new payloads first, else payloads to read again.
-func (r *Relay) round(ctx context.Context, pos gateway.RelayPosition) (gateway.RelayPosition, bool, error) {
-	payloads, err := r.o.Archive.Read(ctx, pos.Pos, readPayloads, readBytes)
+// round relays what is there, most payloads of it: new ones first, else those to
+// read again.
+func (r *Relay) round(ctx context.Context, pos gateway.RelayPosition, most int) (gateway.RelayPosition, bool, error) {
+	payloads, err := r.o.Archive.Read(ctx, pos.Pos, most, readBytes)
 	if err != nil {
 		return pos, false, fmt.Errorf("read archive: %w", err)
 	}
@@ -171,6 +178,7 @@ func (r *Relay) round(ctx context.Context, pos gateway.RelayPosition) (gateway.R
 	for i := range payloads {
 		p := &payloads[i]
 		rp := r.read(p)
+		r.slow.look()
 		if p.Pos == pos.Pos+1 && pos.Item > 0 { // the rest of a long payload
 			rp.Items = rp.Items[min(pos.Item, len(rp.Items)):]
 		}
