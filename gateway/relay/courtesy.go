@@ -9,13 +9,12 @@ import (
 // writes want the same cores as the callbacks do, and only callbacks have a
 // platform that waits for them.
 //
-// Callbacks suffer when more than at of them wait for their commit and the
-// process is short of cores. Then the relay takes small batches with pauses
-// between, up to the longest; as they suffer no more it shortens the pauses, step
-// by step while callbacks come and quickly when none do. What follows from a
-// batch comes a moment after it, so whoever has more to relay than a small batch
-// starts small too. The relay is never still for longer than the longest pause:
-// order, publishing and replays go on under any load.
+// While more than at of them wait for their commit, batches are small. When the
+// process is short of cores as well there are pauses between them, up to the
+// longest; later they get shorter, step by step while callbacks come and quickly
+// when none do. What follows from a batch comes a moment after it, so batches
+// start small after idling too. The relay is never still for longer than the
+// longest pause: order, publishing and replays go on under any load.
 type courtesy struct {
 	waiting func() int
 	crowded func() bool
@@ -45,7 +44,7 @@ func (c *courtesy) look() { c.peak = max(c.peak, c.waiting()) }
 // turn waits when callbacks suffer and says how many payloads may be read.
 func (c *courtesy) turn(ctx context.Context) int {
 	c.look()
-	suffer := c.crowded() && c.peak > c.at
+	crowded, many := c.crowded(), c.peak > c.at
 	if c.peak > c.at/4 {
 		c.quiet = 0
 	} else {
@@ -53,8 +52,10 @@ func (c *courtesy) turn(ctx context.Context) int {
 	}
 	c.peak = 0
 	switch {
-	case suffer:
+	case many && crowded:
 		c.pause, c.batch = min(max(2*c.pause, firstPause), longestPause), smallBatch
+	case many && c.pause == 0:
+		c.batch = smallBatch
 	case c.pause == 0:
 		c.batch = min(2*c.batch, readPayloads)
 	case c.quiet >= quietTurns:

@@ -34,7 +34,7 @@ func TestCourtesy(t *testing.T) {
 			t.Errorf("nothing else to do: %d payloads in %s", n, took)
 		}
 		waiting = 500
-		if took, n := turns(t, &c, 10); took != 0 || n != 10*readPayloads {
+		if took, n := turns(t, &c, 10); took != 0 || n != 10*smallBatch {
 			t.Errorf("a long queue and cores to spare, a slow disk: %d payloads in %s", n, took)
 		}
 		crowded = true
