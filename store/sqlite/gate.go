@@ -29,7 +29,7 @@ const headContent = 8 << 10
 // Each is looked for by itself, so that a conversation with many waiting events
 // costs no more than another. Those with an event of ordinary size bring it along.
 func (l *Ledger) Heads(ctx context.Context, app, afterConv string, limit int) (out []gateway.Pending, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.r.snapshot(ctx, func(c *conn) error { // or every statement locks, and reads its pages again after a commit
 		last, found, err := keyOf(c, afterConv)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (l *Ledger) Heads(ctx context.Context, app, afterConv string, limit int) (o
 // Events returns the rows named by n.
 func (l *Ledger) Events(ctx context.Context, ns []int64) (map[int64]*gateway.EventRow, error) {
 	out := make(map[int64]*gateway.EventRow, len(ns))
-	err := l.r.read(ctx, func(c *conn) error {
+	err := l.r.snapshot(ctx, func(c *conn) error {
 		for _, n := range ns {
 			if _, err := c.one("SELECT "+eventColumns+" FROM "+eventRows+" WHERE e.n = ?", func(r row) { out[n] = scanEvent(r) }, n); err != nil {
 				return err

@@ -29,7 +29,7 @@ const (
 	waitingMost  = 64
 	waitingLarge = 256 << 10 // bytes after which no more is read at once
 	waitingKeys  = 2 * cachedTalks
-	waitingBytes = 32 << 20
+	waitingBytes = 64 << 20
 	waitingRow   = 640 // bytes of a row beside its content, about
 )
 
