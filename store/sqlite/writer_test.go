@@ -232,3 +232,51 @@ func TestLogStartsOver(t *testing.T) {
 	}
 	t.Errorf("the log holds %d frames and never started over", frames)
 }
+
+// A row that cannot be written fails those that share its transaction, nothing
+// later, and leaves no hole in the positions.
+func TestFailedRowFailsItsTransaction(t *testing.T) {
+	t.Parallel()
+	a := openAt(t, t.TempDir()).Archive
+	if err := a.Append(t.Context(), payloadOf(1)); err != nil {
+		t.Fatal(err)
+	}
+	full := a.insert
+	release := hold(t, a.w)
+	errs := make([]error, 40)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = a.Append(context.Background(), payloadOf(10)) })
+	}
+	queued(a.w, len(errs))
+	a.w.insert = func(c *conn, rows []*payloadRow) error {
+		if err := full(c, rows); err != nil {
+			return err
+		}
+		return errLineBreak
+	}
+	release()
+	wg.Wait()
+	for i, err := range errs {
+		if !errors.Is(err, errLineBreak) {
+			t.Errorf("append %d: %v", i, err)
+		}
+	}
+	release = hold(t, a.w)
+	a.w.insert = full
+	got := make([]*gateway.Payload, 40)
+	for i := range got {
+		got[i] = payloadOf(10)
+		wg.Go(func() { errs[i] = a.Append(context.Background(), got[i]) })
+	}
+	queued(a.w, len(got))
+	release()
+	wg.Wait()
+	seen := map[int64]bool{}
+	for i, p := range got {
+		if errs[i] != nil || p.Pos < 2 || p.Pos > 41 || seen[p.Pos] {
+			t.Errorf("append %d: position %d, %v", i, p.Pos, errs[i])
+		}
+		seen[p.Pos] = true
+	}
+}
