@@ -47,10 +47,10 @@ func TestBodyIsTheEvent(t *testing.T) {
 // the field it looks for.
 func TestDecodeEvent(t *testing.T) {
 	for name, c := range map[string]gateway.Content{
-		"plain":     {Type: "text", Text: "hi", Raw: json.RawMessage(`{"a":[1,{"raw":2}],"b":"}"}`)},
-		"tricky":    {Type: "text", Text: `","raw":{"x":1}`, Raw: json.RawMessage("\"<xml>,\\\"raw\\\":</xml>\"")},
-		"no raw":    {Type: "text", Text: `,"raw":`},
-		"everthing": {Type: "image", Media: &gateway.Media{ID: "1"}, From: &gateway.Party{Name: `,"raw":1}`}, Raw: json.RawMessage(`null`)},
+		"plain":      {Type: "text", Text: "hi", Raw: json.RawMessage(`{"a":[1,{"raw":2}],"b":"}"}`)},
+		"tricky":     {Type: "text", Text: `","raw":{"x":1}`, Raw: json.RawMessage("\"<xml>,\\\"raw\\\":</xml>\"")},
+		"no raw":     {Type: "text", Text: `,"raw":`},
+		"everything": {Type: "image", Media: &gateway.Media{ID: "1"}, From: &gateway.Party{Name: `,"raw":1}`}, Raw: json.RawMessage(`null`)},
 	} {
 		content, err := gateway.EncodeContent(&c)
 		if err != nil {
