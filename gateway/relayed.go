@@ -67,6 +67,8 @@ type RelayBatch struct {
 	Run string
 	// OnlyConv keeps a replay to one conversation; "" means all.
 	OnlyConv string
+	// The ledger keeps the rows' contents in memory for a while: whoever builds
+	// a batch does not write into them afterwards.
 }
 
 // RelayResult says what the transaction made.

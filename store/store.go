@@ -61,7 +61,7 @@ type Archive interface {
 	After(ctx context.Context, pos int64) (int64, error)
 	Stats(ctx context.Context) (ArchiveStats, error)
 	// Waiting is the length of the queue of callbacks not yet committed; the
-	// relay pauses while it is longer than one batch.
+	// relay goes slowly while it is long, since taking callbacks goes first.
 	Waiting() int
 	// Probe writes and removes a row: nil means a callback would be taken.
 	Probe(ctx context.Context) error
