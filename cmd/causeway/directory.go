@@ -75,7 +75,7 @@ func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func
 	key := acc.Platform + "/"
 	switch acc.Platform {
 	case "wecom":
-		d.accounts[key+fmt.Sprintf("%s/%d", acc.CorpID, acc.AgentID)] = acc.Name
+		d.accounts[key+acc.PlatformID()] = acc.Name
 		if _, taken := d.accounts[key+acc.CorpID+"/"]; !taken { // events of the whole corp
 			d.accounts[key+acc.CorpID+"/"] = acc.Name
 		}
@@ -83,7 +83,7 @@ func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func
 			APIBase: acc.APIBase, CorpID: acc.CorpID, AgentID: acc.AgentID, Secret: acc.Secret.Reveal(),
 		}, out, now)
 	default:
-		d.accounts[key+acc.PhoneNumberID] = acc.Name
+		d.accounts[key+acc.PlatformID()] = acc.Name
 		if waba := key + "waba:" + acc.WABAID; acc.WABAID != "" {
 			if _, taken := d.accounts[waba]; !taken { // notices of the whole WABA
 				d.accounts[waba] = acc.Name

@@ -52,37 +52,3 @@ func (a Account) idField() string {
 	}
 	return "agent_id"
 }
-
-// Directory finds accounts by the platform's ids and lists the applications, as
-// the relay asks. It does not change; a reload makes a new one.
-type Directory struct {
-	accounts map[string]string
-	apps     []gateway.Application
-}
-
-// Directory makes the directory of a configuration. A WhatsApp business
-// account, "waba:<id>", belongs to the first account of the file that names it.
-func (c *Config) Directory() *Directory {
-	d := &Directory{accounts: map[string]string{}, apps: c.Apps()}
-	add := func(platform, id, name string) {
-		if _, known := d.accounts[platform+" "+id]; !known && id != "" {
-			d.accounts[platform+" "+id] = name
-		}
-	}
-	for _, a := range c.Accounts {
-		add(a.Platform, a.PlatformID(), a.Name)
-		if a.WABAID != "" {
-			add(a.Platform, "waba:"+a.WABAID, a.Name)
-		}
-	}
-	return d
-}
-
-// Account returns the configured name of the account with this platform id.
-func (d *Directory) Account(platform, accountID string) (name string, ok bool) {
-	name, ok = d.accounts[platform+" "+accountID]
-	return name, ok
-}
-
-// Applications returns all of them; the slice must not be changed.
-func (d *Directory) Applications() []gateway.Application { return d.apps }
