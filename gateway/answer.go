@@ -20,13 +20,6 @@ const (
 	VerdictHandback Verdict = "handback"
 )
 
-// Reply is one message to the customer. Text is the only type so far; more
-// bubbles are more replies, sent one after another.
-type Reply struct {
-	Type string `json:"type"` // "text"; empty means text
-	Text string `json:"text"`
-}
-
 // Answer is the one message that ends a delivery, published by a worker on
 // cw.reply.<app>.<platform>.<account>.<conv>.
 type Answer struct {
@@ -78,9 +71,9 @@ func ParseAnswer(b []byte) (Answer, error) {
 	for i := range a.Replies {
 		r := &a.Replies[i]
 		if r.Type == "" {
-			r.Type = "text"
+			r.Type = ReplyText
 		}
-		if r.Type != "text" {
+		if r.Type != ReplyText {
 			return a, fmt.Errorf("%w: replies[%d].type must be text", ErrBadAnswer, i)
 		}
 		if r.Text == "" || len(r.Text) > MaxReplyBytes || !utf8.ValidString(r.Text) {

@@ -1,9 +1,6 @@
 package gateway
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // Kind is the class of an event. It is the last token of its subject.
 type Kind string
@@ -27,6 +24,15 @@ func Kinds() []Kind {
 // applications. Statuses and echoes go to the outbox and have none.
 func (k Kind) Ordered() bool { return k != KindStatus && k != KindEcho }
 
+// Observed says why an item is recorded and never offered; empty for what is.
+type Observed string
+
+// The kinds of observed items.
+const (
+	ObservedHistory Observed = "history" // written before, synced now
+	ObservedStandby Observed = "standby" // another application has the conversation
+)
+
 // Identity is one name under which a platform knows the other side.
 type Identity struct {
 	// Kind is "bsuid", "phone", "userid", "group" or "account".
@@ -36,6 +42,10 @@ type Identity struct {
 	// As is the spelling received, used when calling the platform. Empty
 	// means Value.
 	As string `json:"as,omitempty"`
+	// Retired says that the platform told us the name is not in use for this
+	// person any more: a phone number before a change. It still finds its
+	// conversation for what is late, but another person may get it.
+	Retired bool `json:"retired,omitempty"`
 }
 
 // Spelling returns the form in which the platform wrote the identity.
@@ -81,61 +91,15 @@ type Item struct {
 	Chat Chat
 	// OccurredAt is the platform's time; zero where it gives none.
 	OccurredAt time.Time
-	Content    Content
+	// Observed marks what is not addressed to us now: an old message of a
+	// history sync, a copy of another application's traffic. It is recorded and
+	// published to observers, has no seq and is never offered.
+	Observed Observed
+	Content  Content
 	// Err makes the item a dead one with this reason ("bad item: ..."): it
 	// was found in the payload but could not be read. It carries no text of
 	// the message.
 	Err string
-}
-
-// Content is what the event says; it is published as part of the body.
-type Content struct {
-	// Type is the platform's type in the house spelling: "text", "image",
-	// "voice", "button_reply", "list_reply", or the platform's own word.
-	Type string `json:"type"`
-	// ID is the platform's message id (wamid, MsgId); empty where none.
-	ID string `json:"id,omitempty"`
-	// From is who wrote; Name the display name where one came along.
-	From *Party `json:"from,omitempty"`
-	// Text is the text of a text message or the caption of a media message.
-	Text string `json:"text,omitempty"`
-	// Media refers to a file held by the platform; bytes are not fetched.
-	Media *Media `json:"media,omitempty"`
-	// Choice is the answer to a button or list.
-	Choice *Choice `json:"choice,omitempty"`
-	// QuotedID is the id of the message this one answers.
-	QuotedID string `json:"quoted_id,omitempty"`
-	// Status is set for KindStatus.
-	Status *Status `json:"status,omitempty"`
-	// Echo is set for KindEcho.
-	Echo *Echo `json:"echo,omitempty"`
-	// Raw is the item's own part of the payload: the same JSON value, or the
-	// XML as a JSON string.
-	Raw json.RawMessage `json:"raw,omitempty"`
-}
-
-// Party is a person or chat member.
-type Party struct {
-	Name       string     `json:"name,omitempty"`
-	Identities []Identity `json:"identities,omitempty"`
-}
-
-// Media refers to a file by the platform's id. Durations: see the platform's
-// page; a WhatsApp id resolves for 7 days, a WeCom media id for 3 days.
-type Media struct {
-	ID       string `json:"id,omitempty"`
-	MIME     string `json:"mime,omitempty"`
-	SHA256   string `json:"sha256,omitempty"` // as given: base64 for WhatsApp
-	Filename string `json:"filename,omitempty"`
-	URL      string `json:"url,omitempty"`
-	Format   string `json:"format,omitempty"` // WeCom voice: amr
-}
-
-// Choice is what the customer picked from a button or list message.
-type Choice struct {
-	ID          string `json:"id,omitempty"`
-	Title       string `json:"title,omitempty"`
-	Description string `json:"description,omitempty"`
 }
 
 // Echo describes a message that left in our name.
@@ -146,11 +110,4 @@ type Echo struct {
 	Marker string `json:"marker,omitempty"`
 	// To is the customer or group it went to.
 	To []Identity `json:"to,omitempty"`
-}
-
-// Problem is one error of a platform, as data.
-type Problem struct {
-	Code   int    `json:"code"`
-	Title  string `json:"title,omitempty"`
-	Detail string `json:"detail,omitempty"`
 }

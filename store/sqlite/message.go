@@ -21,7 +21,7 @@ func scanMessage(r row) (m message) {
 	m.Message = gateway.Message{
 		ID: r.str(0), Task: r.str(1), Part: int(r.int(2)), Parts: int(r.int(3)), App: r.str(4), Event: r.str(5),
 		Platform: r.str(6), Account: r.str(7), Conv: r.str(8), DueAt: r.time(9), State: gateway.MessageState(r.str(10)),
-		Reason: r.str(11), Reply: gateway.Reply{Type: r.str(12), Text: string(r.blob(13))}, Attempts: int(r.int(14)),
+		Reason: r.str(11), Reply: gateway.Reply{Type: gateway.ReplyType(r.str(12)), Text: string(r.blob(13))}, Attempts: int(r.int(14)),
 		NextAt: r.time(15), ExternalID: r.str(16), Delivery: gateway.StatusState(r.str(17)), UnknownUntil: r.time(19),
 	}
 	if b := r.blob(18); len(b) > 0 {

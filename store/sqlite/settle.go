@@ -171,7 +171,7 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?)`,
 			id, task, i, len(replies), was.App, was.Delivery(), was.Run, t.platform, t.account, t.conv, due, string(state), !hold,
-			r.Type, []byte(r.Text))
+			string(r.Type), []byte(r.Text))
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,207 @@
+package gateway
+
+import "encoding/json"
+
+// Content is what the event says; it is published as part of the body. It is one
+// model for every platform: a field means the same wherever it comes from, and
+// what a platform has beyond it is in Raw.
+type Content struct {
+	// Type is the platform's type in the house spelling: "text", "image",
+	// "voice", "video", "document", "sticker", "location", "contacts",
+	// "button_reply", "list_reply", "form", "order", "reaction", "edit",
+	// "revoke", "call", or the platform's own word.
+	Type string `json:"type"`
+	// ID is the platform's message id (wamid, MsgId); empty where none.
+	ID string `json:"id,omitempty"`
+	// Observed repeats Item.Observed for readers of the event.
+	Observed Observed `json:"observed,omitempty"`
+	// Superseded says that something newer about the same message was known
+	// when this came: "newer" (a later change of the same kind), "revoked".
+	// Such an event is recorded and never offered.
+	Superseded string `json:"superseded,omitempty"`
+	// From is who wrote; Name the display name where one came along.
+	From *Party `json:"from,omitempty"`
+	// Text is the text of a text message or the caption of a media message; of
+	// an edit, the new one.
+	Text string `json:"text,omitempty"`
+	// Media refers to a file.
+	Media *Media `json:"media,omitempty"`
+	// Location is a place.
+	Location *Location `json:"location,omitempty"`
+	// Contacts are cards of people.
+	Contacts []ContactCard `json:"contacts,omitempty"`
+	// Choice is the answer to a button or list.
+	Choice *Choice `json:"choice,omitempty"`
+	// Form is a filled-in form (WhatsApp flow, address message).
+	Form *Form `json:"form,omitempty"`
+	// Order is a basket sent by the customer.
+	Order *Order `json:"order,omitempty"`
+	// Target is the message that a change (reaction, edit, revoke) is about.
+	Target *Target `json:"target,omitempty"`
+	// Call is one step of a call.
+	Call *Call `json:"call,omitempty"`
+	// Identity tells of a new number or id of the customer.
+	Identity *IdentityChange `json:"identity,omitempty"`
+	// QuotedID is the id of the message this one answers.
+	QuotedID string `json:"quoted_id,omitempty"`
+	// Forwarded is 1 for a forwarded message, 2 for one forwarded many times.
+	Forwarded int `json:"forwarded,omitempty"`
+	// Product is the article the customer asked about.
+	Product *Product `json:"product,omitempty"`
+	// Referral is the advertisement or post that led here.
+	Referral *Referral `json:"referral,omitempty"`
+	// Problems are errors that the platform attached to the item.
+	Problems []Problem `json:"problems,omitempty"`
+	// Status is set for KindStatus.
+	Status *Status `json:"status,omitempty"`
+	// Echo is set for KindEcho.
+	Echo *Echo `json:"echo,omitempty"`
+	// Raw is the item's own part of the payload: the same JSON value, or the
+	// XML as a JSON string. It is the last field: DecodeEvent counts on it.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Party is a person or chat member.
+type Party struct {
+	Name string `json:"name,omitempty"`
+	// Username is the public name, without "@".
+	Username   string     `json:"username,omitempty"`
+	Identities []Identity `json:"identities,omitempty"`
+}
+
+// MediaState says where the bytes of a file are.
+type MediaState string
+
+// The states of a file. Pending becomes ready or unavailable, and a notice of
+// type "media" says so.
+const (
+	MediaPending     MediaState = "pending"
+	MediaReady       MediaState = "ready"
+	MediaUnavailable MediaState = "unavailable"
+)
+
+// Media refers to a file by the platform's id. A WhatsApp id resolves for 7 days
+// and its URL for 5 minutes, a WeCom media id for 3 days; the gateway fetches the
+// bytes in time and keeps them under File.
+type Media struct {
+	ID       string `json:"id,omitempty"`
+	MIME     string `json:"mime,omitempty"`
+	SHA256   string `json:"sha256,omitempty"` // as given: base64 for WhatsApp
+	Filename string `json:"filename,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Format   string `json:"format,omitempty"` // WeCom voice: amr
+	// Animated is said of stickers.
+	Animated bool `json:"animated,omitempty"`
+	// State is empty where nothing is to be fetched.
+	State MediaState `json:"state,omitempty"`
+	// File names the bytes in our store: the lower-case hex of their SHA-256.
+	// Set when ready; Size is their number.
+	File string `json:"file,omitempty"`
+	Size int64  `json:"size,omitempty"`
+	// Reason says why they are unavailable; a closed set.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Location is a place on earth, in degrees.
+type Location struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+	Name      string  `json:"name,omitempty"`
+	Address   string  `json:"address,omitempty"`
+	URL       string  `json:"url,omitempty"`
+}
+
+// ContactCard is one card of a contacts message. What a card holds beyond this
+// (addresses, birthday, vcard) is in Raw.
+type ContactCard struct {
+	Name   string   `json:"name,omitempty"`
+	Phones []string `json:"phones,omitempty"`
+	Emails []string `json:"emails,omitempty"`
+	Org    string   `json:"org,omitempty"`
+	// Requested says that the customer answered our request for their number.
+	Requested bool `json:"requested,omitempty"`
+}
+
+// Choice is what the customer picked from a button or list message.
+type Choice struct {
+	ID          string `json:"id,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+// Form is a filled-in form. Response is the JSON the form gave, whatever its
+// shape; a text that is no JSON is a JSON string.
+type Form struct {
+	Name     string          `json:"name,omitempty"`
+	Body     string          `json:"body,omitempty"`
+	Response json.RawMessage `json:"response,omitempty"`
+}
+
+// Order is a basket. Prices are texts as the platform wrote the number, so that
+// none is rounded.
+type Order struct {
+	Catalog string      `json:"catalog,omitempty"`
+	Items   []OrderItem `json:"items,omitempty"`
+}
+
+// OrderItem is one line of a basket.
+type OrderItem struct {
+	Product  string `json:"product"`
+	Quantity string `json:"quantity,omitempty"`
+	Price    string `json:"price,omitempty"`
+	Currency string `json:"currency,omitempty"`
+}
+
+// Target names the message that a change is about, and for a reaction what was
+// given or taken back.
+type Target struct {
+	MessageID string `json:"message_id"`
+	Emoji     string `json:"emoji,omitempty"`
+	// Removed is a reaction that was taken back.
+	Removed bool `json:"removed,omitempty"`
+}
+
+// Call is one step of a call. Session descriptions are in Raw only.
+type Call struct {
+	ID        string `json:"id,omitempty"`
+	Event     string `json:"event,omitempty"` // connect, terminate, ringing, accepted, rejected
+	Direction string `json:"direction,omitempty"`
+	Status    string `json:"status,omitempty"`
+	// Seconds is how long it lasted.
+	Seconds int64  `json:"seconds,omitempty"`
+	Marker  string `json:"marker,omitempty"`
+}
+
+// IdentityChange tells of a customer's new number or id. The identities
+// themselves are the event's From.
+type IdentityChange struct {
+	Before []Identity `json:"before,omitempty"`
+	After  []Identity `json:"after,omitempty"`
+}
+
+// Product is an article of a catalogue.
+type Product struct {
+	Catalog string `json:"catalog,omitempty"`
+	Product string `json:"product,omitempty"`
+}
+
+// Referral is the advertisement or post from which the customer wrote.
+type Referral struct {
+	Source   string `json:"source,omitempty"` // ad, post
+	ID       string `json:"id,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Headline string `json:"headline,omitempty"`
+	Body     string `json:"body,omitempty"`
+	Media    string `json:"media,omitempty"` // its type
+	MediaURL string `json:"media_url,omitempty"`
+	Click    string `json:"click,omitempty"` // ctwa_clid
+	Ref      string `json:"ref,omitempty"`
+	Welcome  string `json:"welcome,omitempty"`
+}
+
+// Problem is one error of a platform, as data.
+type Problem struct {
+	Code   int    `json:"code"`
+	Title  string `json:"title,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}

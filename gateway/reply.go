@@ -1,0 +1,103 @@
+package gateway
+
+import "encoding/json"
+
+// ReplyType is what kind of message a reply is. Not every platform has every
+// kind; what one cannot send is rejected with the code "unsupported".
+type ReplyType string
+
+// The types of a reply.
+const (
+	ReplyText     ReplyType = "text"
+	ReplyImage    ReplyType = "image"
+	ReplyAudio    ReplyType = "audio"
+	ReplyVoice    ReplyType = "voice"
+	ReplyVideo    ReplyType = "video"
+	ReplyDocument ReplyType = "document"
+	ReplySticker  ReplyType = "sticker"
+	ReplyLocation ReplyType = "location"
+	ReplyContacts ReplyType = "contacts"
+	ReplyReaction ReplyType = "reaction"
+	ReplyTemplate ReplyType = "template"
+	ReplyButtons  ReplyType = "buttons" // up to three buttons
+	ReplyList     ReplyType = "list"    // a menu of rows
+	ReplyLink     ReplyType = "link"    // one button that opens a URL
+	ReplyFlow     ReplyType = "flow"    // one button that opens a form
+	// ReplyRead marks the customer's message read, and may show that we type.
+	// It is no message: nothing is delivered, no status follows, and repeating
+	// it does no harm.
+	ReplyRead ReplyType = "read"
+)
+
+// Reply is one message to the customer; more bubbles are more replies, sent one
+// after another. Which fields count is said by Type; the others must be empty.
+type Reply struct {
+	Type ReplyType `json:"type"` // empty means text
+	// Text is the text, or the caption of a file, or the body of buttons, list,
+	// link and flow.
+	Text string `json:"text,omitempty"`
+	// Preview asks the platform to show the first link of a text.
+	Preview bool `json:"preview,omitempty"`
+	// Header and Footer of buttons, list, link and flow.
+	Header string `json:"header,omitempty"`
+	Footer string `json:"footer,omitempty"`
+	// Quote is the platform's id of the message this one answers. For reaction
+	// and read it is the message they are about and required.
+	Quote    string         `json:"quote,omitempty"`
+	File     *FileReply     `json:"file,omitempty"`
+	Location *Location      `json:"location,omitempty"`
+	Contacts []ContactCard  `json:"contacts,omitempty"`
+	Emoji    string         `json:"emoji,omitempty"` // of a reaction; empty takes it back
+	Template *TemplateReply `json:"template,omitempty"`
+	Buttons  []Choice       `json:"buttons,omitempty"` // ID and Title
+	List     *MenuReply     `json:"list,omitempty"`
+	Link     *LinkReply     `json:"link,omitempty"`
+	Flow     *FormReply     `json:"flow,omitempty"`
+	// Typing shows that we write, with read.
+	Typing bool `json:"typing,omitempty"`
+}
+
+// FileReply is a file to send: by exactly one of ID, URL and File.
+type FileReply struct {
+	ID   string `json:"id,omitempty"`   // of the platform, from an upload
+	URL  string `json:"url,omitempty"`  // https; fetched by the platform
+	File string `json:"file,omitempty"` // in our store (Media.File); uploaded when it is sent
+	Name string `json:"name,omitempty"` // shown to the customer, document only
+	MIME string `json:"mime,omitempty"` // needed with File
+}
+
+// TemplateReply names an approved template and its parts, in the platform's
+// form.
+type TemplateReply struct {
+	Name       string          `json:"name"`
+	Language   string          `json:"language"`
+	Components json.RawMessage `json:"components,omitempty"`
+}
+
+// MenuReply is a list message: a button that opens sections of rows.
+type MenuReply struct {
+	Button   string        `json:"button"`
+	Sections []MenuSection `json:"sections"`
+}
+
+// MenuSection is a part of a list. Title may be empty when it is the only one.
+type MenuSection struct {
+	Title string   `json:"title,omitempty"`
+	Rows  []Choice `json:"rows"`
+}
+
+// LinkReply is a button that opens a URL.
+type LinkReply struct {
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// FormReply is a button that opens a form.
+type FormReply struct {
+	ID     string          `json:"id"` // of the flow
+	Title  string          `json:"title"`
+	Token  string          `json:"token,omitempty"`
+	Action string          `json:"action,omitempty"` // navigate or data_exchange
+	Screen string          `json:"screen,omitempty"`
+	Data   json.RawMessage `json:"data,omitempty"`
+}
