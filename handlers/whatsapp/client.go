@@ -29,6 +29,9 @@ type ClientConfig struct {
 	AccessToken   string
 	// Version is the Graph version; empty means DefaultVersion.
 	Version string
+	// Uploader brings files of our store to the platform; nil refuses replies
+	// that name one (FileReply.File) with the code "no_media_store".
+	Uploader Uploader
 }
 
 // Client sends messages of one phone number. It is safe for concurrent use; the
