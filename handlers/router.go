@@ -22,8 +22,8 @@ type Archive interface {
 	AppendReject(ctx context.Context, r *gateway.Reject) error
 }
 
-// Options are what a router is made of; every field but TrustedProxies is
-// needed.
+// Options are what a router is made of; every field but Schemas and
+// TrustedProxies is needed.
 type Options struct {
 	// Endpoint finds a configured endpoint. It is asked once per request, so
 	// that a reload needs no new router, and must not block.
@@ -35,6 +35,8 @@ type Options struct {
 	Log     *zap.Logger
 	Metrics *Metrics
 	Now     func() time.Time
+	// Schemas are served under /schemas/.
+	Schemas Schemas
 	// TrustedProxies are the addresses or networks whose X-Forwarded-For is
 	// believed for the address in the log; none is believed by default.
 	TrustedProxies []string
@@ -45,6 +47,7 @@ type Options struct {
 //	GET  /webhooks/{platform}/{endpoint}   the platform's verification
 //	POST /webhooks/{platform}/{endpoint}   a callback
 //	GET  /healthz, /readyz                 without details
+//	GET  /schemas/{name}                   the JSON Schemas of events and answers
 //
 // There is no middleware: the one handler does its own recovery, request id,
 // counting and logging, since every callback pays for what stands before it.
@@ -77,6 +80,7 @@ func NewRouter(o Options) (http.Handler, error) {
 		e.Handle(method, "/healthz", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 		e.Handle(method, "/readyz", d.ready)
 	}
+	o.Schemas.Route(e)
 	return e, nil
 }
 

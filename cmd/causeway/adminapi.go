@@ -13,6 +13,7 @@ import (
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/admin"
 	"github.com/causewayhq/causeway/store"
+	"github.com/causewayhq/causeway/testdata/schema"
 )
 
 // adminAPI implements admin.API over the store and the stages.
@@ -28,6 +29,7 @@ func (a *app) adminHandler() http.Handler {
 		Gatherer: a.registry,
 		Ready:    a.readiness,
 		API:      adminAPI{a},
+		Schemas:  schema.Files(),
 		Log:      a.o.Log,
 		Now:      a.o.Now,
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/store"
+	"github.com/causewayhq/causeway/testdata/schema"
 )
 
 // publicHandler is the front door over this app's endpoints and archive.
@@ -27,6 +28,7 @@ func (a *app) publicHandler() (http.Handler, error) {
 		Log:            a.o.Log,
 		Metrics:        metrics,
 		Now:            a.o.Now,
+		Schemas:        schema.Files(),
 		TrustedProxies: a.o.Config.TrustedProxies,
 	})
 }

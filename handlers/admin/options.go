@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/handlers"
 )
 
 // Role is what a token may do; each role may do what the ones before it may.
@@ -44,7 +46,7 @@ type Token struct {
 // HashToken is the form in which a token is handed in.
 func HashToken(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// Options are handed in by cmd; every field is needed.
+// Options are handed in by cmd; every field but Schemas is needed.
 type Options struct {
 	// Tokens returns the tokens of now, so that a reload needs no new router.
 	// It must not be slow and must return the same slice to all callers. With
@@ -55,8 +57,10 @@ type Options struct {
 	// Ready returns the state of the parts; it must answer within a second.
 	Ready func(ctx context.Context) Readiness
 	API   API
-	Log   *zap.Logger
-	Now   func() time.Time
+	// Schemas are served under /schemas/, to everybody.
+	Schemas handlers.Schemas
+	Log     *zap.Logger
+	Now     func() time.Time
 }
 
 // Readiness is the body of /readyz on the admin listener.

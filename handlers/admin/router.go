@@ -17,10 +17,11 @@ type router struct {
 	Options
 }
 
-// NewRouter returns the admin surface. Every route but /healthz and /readyz
-// needs a token:
+// NewRouter returns the admin surface. Every route but /healthz, /readyz and
+// /schemas needs a token:
 //
 //	GET  /healthz, /readyz                      readyz with the parts' states
+//	GET  /schemas/{name}                        the JSON Schemas of events and answers
 //	GET  /metrics                               viewer
 //	GET  /api/v1/payloads                       viewer; ?endpoint since until before limit
 //	GET  /api/v1/payloads/{id}                  viewer; ?body=1 operator, audited
@@ -60,6 +61,7 @@ func NewRouter(o Options) http.Handler {
 
 	e.GET("/healthz", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", r.ready)
+	o.Schemas.Route(e)
 	metrics := promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{ErrorLog: errorLog{o.Log}})
 	e.GET("/metrics", r.allow(RoleViewer), gin.WrapH(metrics))
 

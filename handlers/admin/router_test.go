@@ -144,6 +144,9 @@ func TestHealth(t *testing.T) {
 	if status, _, text := s.send(t, "", "GET /healthz", ""); status != 200 || text != "ok\n" {
 		t.Errorf("healthz %d %q", status, text)
 	}
+	if status, header, text := s.send(t, "", "GET /schemas/event.json", ""); status != 200 || text != `{"title":"Event"}` || header.Get("Content-Type") != "application/schema+json" {
+		t.Errorf("schema %d %q", status, text)
+	}
 	want := `{"ok":true,"components":[{"name":"nats","state":"degraded"}]}`
 	if status, _, text := s.send(t, "", "GET /readyz", ""); status != 200 || text != want {
 		t.Errorf("readyz %d %s", status, text)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/admin"
 	"github.com/causewayhq/causeway/store"
 )
@@ -200,7 +201,7 @@ func open(t *testing.T) *surface {
 	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "causeway_sample_total", Help: "A sample."})
 	registry.MustRegister(seen) //nolint:forbidigo // a method of this test's registry
 	srv := httptest.NewServer(admin.NewRouter(admin.Options{
-		Tokens: func() []admin.Token { return s.tokens }, Gatherer: registry, API: s.api, Log: zap.New(core), Now: func() time.Time { return at(12) },
+		Tokens: func() []admin.Token { return s.tokens }, Gatherer: registry, API: s.api, Schemas: handlers.Schemas{"event.json": []byte(`{"title":"Event"}`)}, Log: zap.New(core), Now: func() time.Time { return at(12) },
 		Ready: func(context.Context) admin.Readiness {
 			return admin.Readiness{OK: s.ready, Components: []admin.Component{{Name: "nats", State: "degraded"}}}
 		},
