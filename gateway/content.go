@@ -100,6 +100,9 @@ type Media struct {
 	Size int64  `json:"size,omitempty"`
 	// Reason says why they are unavailable; a closed set.
 	Reason string `json:"reason,omitempty"`
+	// Event, in a notice of type "media", is the event that referred to the
+	// file.
+	Event string `json:"event,omitempty"`
 }
 
 // Location is a place on earth, in degrees.

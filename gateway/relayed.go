@@ -33,8 +33,9 @@ type ItemRow struct {
 	Status  *Status  // evidence, for kind status
 	Echo    *Echo    // evidence, for kind echo
 	Sender  []Identity
-	OwnHop  bool // written by another account of ours: counts a hop
-	HopsMax int  // hops after which it is ignored as "hop_limit"; 0 = no limit
+	Fetch   *Fetch // of its file; nil for none
+	OwnHop  bool   // written by another account of ours: counts a hop
+	HopsMax int    // hops after which it is ignored as "hop_limit"; 0 = no limit
 }
 
 // RelayedPayload is a payload, or a slice of one with many items, on its way
@@ -78,6 +79,7 @@ type RelayResult struct {
 	Duplicates int
 	OutOfOrder int
 	Parked     int // statuses and echoes to be judged
+	Media      int // files to be fetched
 }
 
 // AgainRow is a payload to be read again. Item < 0 means all items.

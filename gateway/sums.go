@@ -18,6 +18,10 @@ type Sums struct {
 	Messages struct {
 		Taken, Accepted, Rejected, Unknown, Expired, Cancelled, Waiting, Held int64
 	}
+	// Media are the files that events refer to and we fetch.
+	Media struct {
+		Wanted, Ready, Unavailable, Pending int64
+	}
 }
 
 // AppSums are the sums of one application.
@@ -45,6 +49,8 @@ func (s *Sums) Broken() []string {
 	m := s.Messages
 	check("messages taken = accepted + rejected + unknown + expired + cancelled + waiting + held",
 		m.Taken, m.Accepted+m.Rejected+m.Unknown+m.Expired+m.Cancelled+m.Waiting+m.Held)
+	f := s.Media
+	check("media wanted = ready + unavailable + pending", f.Wanted, f.Ready+f.Unavailable+f.Pending)
 	return out
 }
 
@@ -61,6 +67,9 @@ func (s *Sums) Lines() []string {
 		a := s.Apps[name]
 		out = append(out, fmt.Sprintf("events    %s: wanted %d = settled %d + dead %d + dropped %d + erased %d + pending %d",
 			name, a.Wanted, a.Settled, a.Dead, a.Dropped, a.Erased, a.Pending))
+	}
+	if f := s.Media; f.Wanted > 0 {
+		out = append(out, fmt.Sprintf("media     wanted %d = ready %d + unavailable %d + pending %d", f.Wanted, f.Ready, f.Unavailable, f.Pending))
 	}
 	return append(out, fmt.Sprintf("messages  taken %d = accepted %d + rejected %d + unknown %d + expired %d + cancelled %d + waiting %d + held %d",
 		m.Taken, m.Accepted, m.Rejected, m.Unknown, m.Expired, m.Cancelled, m.Waiting, m.Held))

@@ -80,6 +80,7 @@ type Ledger interface {
 	IntakeLedger
 	OutboxLedger
 	AdminLedger
+	MediaLedger
 	Identity() Identity
 	Close() error
 }

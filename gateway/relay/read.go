@@ -88,6 +88,9 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gat
 	case len(it.Chat.Identities) == 0:
 		return dead(gateway.ReasonBadItem, "the item names nobody")
 	}
+	if row.Fetch = it.Fetch(p.ReceivedAt, r.o.MediaLife(p.Platform)); row.Fetch != nil {
+		it.Content.Media.State = gateway.MediaPending
+	}
 	content, err := r.content(&it.Content)
 	switch {
 	case errors.Is(err, errTooLarge):

@@ -74,8 +74,14 @@ type Options struct {
 	// its raw part; what is still longer is a dead item. 0 means 960 KiB, which
 	// fits into the 1 MiB that NATS takes by default.
 	MaxContent int
-	Now        func() time.Time
-	Log        *zap.Logger
+	// MediaLife is how long a media id of a platform lives; 0 for one whose files
+	// are not fetched. Nil: none are.
+	MediaLife func(platform string) time.Duration
+	// Media tells how fetching the file of an event ended, for its replay: nil
+	// when it has not, or there is none. May be nil.
+	Media func(ctx context.Context, event string) (*gateway.Media, error)
+	Now   func() time.Time
+	Log   *zap.Logger
 }
 
 // Relay is the stage. Make it with New, run it with Run on the leader only.
@@ -102,6 +108,9 @@ func New(o Options) *Relay {
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
+	}
+	if o.MediaLife == nil {
+		o.MediaLife = func(string) time.Duration { return 0 }
 	}
 	if o.Relayed == nil {
 		o.Relayed = func(gateway.RelayResult) {}
@@ -225,6 +234,9 @@ func (r *Relay) Replay(ctx context.Context, run, onlyConv string, p *gateway.Pay
 	rp := r.read(p)
 	if rp.State != "" {
 		return gateway.RelayResult{}, fmt.Errorf("payload cannot be replayed, it is %s: %w", rp.State, gateway.ErrConflict)
+	}
+	if err := r.knownMedia(ctx, &rp); err != nil {
+		return gateway.RelayResult{}, err
 	}
 	var sum gateway.RelayResult
 	b := batcher{run: run, conv: onlyConv, write: func(batch *gateway.RelayBatch) error {

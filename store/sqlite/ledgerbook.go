@@ -163,6 +163,8 @@ const (
 	prefixMessage    = "message."
 	prefixApp        = "app."
 	prefixOther      = "other."
+	countMediaWanted = "media.wanted"
+	prefixMedia      = "media."
 )
 
 func appCount(app, what string) string { return prefixApp + app + "." + what }

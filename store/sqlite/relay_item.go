@@ -134,6 +134,9 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if ordered {
 		w.count(t, e)
 	}
+	if err := w.fetch(t, it, n); err != nil {
+		return "", 0, err
+	}
 	if len(it.Wanted) > 0 && e.Kind.Ordered() {
 		row := &gateway.EventRow{N: n, ID: e.ID, Run: run, Platform: t.platform, Account: t.account, Conv: t.conv, Chat: it.Chat.Kind,
 			Seq: max(ord, 0), Kind: e.Kind, Origin: origin, Payload: payload, ReceivedAt: fromNanos(nanos(receivedAt)),

@@ -34,6 +34,7 @@ func (l *Ledger) Recount(ctx context.Context) (gateway.Sums, error) {
 		{prefixItem, "item", "pos", "'', state"},
 		{prefixPayload, "payload", "pos", "'', state"},
 		{prefixMessage, "message", "row", "'', state"},
+		{prefixMedia, "media", "n", "'', state"},
 		{prefixApp, "settled", "n", "app, state"},
 		{prefixApp, "pending", "", "app, 'pending'"},
 	} {
@@ -76,6 +77,8 @@ func countRows(s *gateway.Sums, prefix, app, state string, n int64) {
 	case prefixMessage:
 		addSum(s, countTaken, n)
 		state = string(sumState(gateway.MessageState(state)))
+	case prefixMedia:
+		addSum(s, countMediaWanted, n)
 	case prefixApp:
 		addSum(s, appCount(app, "wanted"), n)
 		state = app + "." + state
@@ -157,5 +160,13 @@ func addSum(s *gateway.Sums, name string, n int64) {
 		s.Messages.Waiting += n
 	case prefixMessage + "held":
 		s.Messages.Held += n
+	case countMediaWanted:
+		s.Media.Wanted += n
+	case prefixMedia + "ready":
+		s.Media.Ready += n
+	case prefixMedia + "unavailable":
+		s.Media.Unavailable += n
+	case prefixMedia + "pending":
+		s.Media.Pending += n
 	}
 }

@@ -59,6 +59,10 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"admin/identity", adminIdentity},
 		{"admin/names are for ever", adminNames},
 		{"model/sums agree with rows and a plain model", modelRandom},
+		{"media/queue", mediaQueue},
+		{"media/ends once with a notice", mediaEnds},
+		{"media/observed events", mediaObserved},
+		{"media/files and uploads", mediaFiles},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, l := open(t)
