@@ -24,8 +24,9 @@ type Answer struct {
 
 // Aftermath is what faults make of a message that was taken.
 type Aftermath struct {
-	FailCode   int
-	NoStatuses bool
+	FailCode      int
+	FailAfterSent bool
+	NoStatuses    bool
 }
 
 // Desk takes the send calls of a platform through log and faults.
@@ -82,7 +83,7 @@ func (d *Desk) Take(w http.ResponseWriter, r *http.Request, op string, call Call
 		for _, f := range after {
 			m.NoStatuses = m.NoStatuses || f.NoStatuses
 			if f.FailCode != 0 {
-				m.FailCode = f.FailCode
+				m.FailCode, m.FailAfterSent = f.FailCode, f.FailAfterSent
 			}
 		}
 		ans.Taken(m)

@@ -52,9 +52,11 @@ type Fault struct {
 	// Drop loses the answer.
 	Drop Drop `json:"drop,omitempty"`
 	// FailCode lets the taken message fail later: its statuses are one
-	// "failed" with this code. NoStatuses lets them never come. Stage after.
-	FailCode   int  `json:"fail_code,omitempty"`
-	NoStatuses bool `json:"no_statuses,omitempty"`
+	// "failed" with this code, after a "sent" when FailAfterSent is set.
+	// NoStatuses lets them never come. Stage after.
+	FailCode      int  `json:"fail_code,omitempty"`
+	FailAfterSent bool `json:"fail_after_sent,omitempty"`
+	NoStatuses    bool `json:"no_statuses,omitempty"`
 
 	// What it hits: the operation (send when empty), a recipient, a part of
 	// the text. Empty matches all.
@@ -104,6 +106,8 @@ func (fs *Faults) Add(f Fault) (string, error) {
 		return "", errors.New("delay_ms, skip, next and retry_after_s must not be negative")
 	case f.Stage == Before && (f.FailCode != 0 || f.NoStatuses):
 		return "", errors.New("fail_code and no_statuses need stage after")
+	case f.FailAfterSent && f.FailCode == 0:
+		return "", errors.New("fail_after_sent needs fail_code")
 	case !f.ends() && f.DelayMS == 0 && f.FailCode == 0 && !f.NoStatuses:
 		return "", errors.New("one of delay_ms, status, code, drop, fail_code, no_statuses must be set")
 	}

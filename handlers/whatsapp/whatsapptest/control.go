@@ -16,6 +16,8 @@ import (
 //	POST /_sandbox/verify     {"verify_token"}   the GET verification
 //	PUT  /_sandbox/limits     {"pair": bool}     the pair limit
 //	PUT  /_sandbox/callback   {"url"}            where callbacks go
+//
+// and those of controlPeople.
 func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
 	c.Handle("POST customer", func(r *http.Request) (any, error) {
@@ -71,5 +73,6 @@ func (s *Sandbox) control() *sandbox.Control {
 		s.SetCallbackURL(in.URL)
 		return in, nil
 	})
+	s.controlPeople(c)
 	return c
 }

@@ -27,9 +27,13 @@ type Options struct {
 	// Without one no callback is made.
 	CallbackURL string
 
-	// Sent, Delivered and Read are the waits from acceptance to the statuses.
-	// 0 means 20, 60 and 150 ms; negative: that status never comes.
-	Sent, Delivered, Read time.Duration
+	// Sent, Delivered, Read and Played (of voice notes) are the waits from
+	// acceptance to the statuses. 0 means 20, 60, 150 and 250 ms; negative: that
+	// status never comes.
+	Sent, Delivered, Read, Played time.Duration
+	// WebhookVersion is the Graph version of callbacks, 26 when 0: up to 23
+	// statuses tell of a conversation.
+	WebhookVersion int
 	// Retry are the waits between tries of a callback, the last one repeated
 	// until Close. Default: 1 s doubling to 1 min, like Meta's decreasing
 	// frequency over 7 days.
@@ -62,6 +66,9 @@ type Sandbox struct {
 	ids    atomic.Uint64
 	origin string // makes the ids of this sandbox unlike another one's
 
+	people people
+	way    atomic.Pointer[Statuses]
+
 	mu    sync.Mutex
 	pairs map[string]*rate.Limiter // by recipient
 }
@@ -84,9 +91,6 @@ func New(o Options) (*Sandbox, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	o.Sent = orDelay(o.Sent, 20*time.Millisecond)
-	o.Delivered = orDelay(o.Delivered, 60*time.Millisecond)
-	o.Read = orDelay(o.Read, 150*time.Millisecond)
 	if len(o.Retry) == 0 {
 		for d := time.Second; d < time.Minute; d *= 2 {
 			o.Retry = append(o.Retry, d)
@@ -99,6 +103,8 @@ func New(o Options) (*Sandbox, error) {
 	}
 	s := &Sandbox{o: o, closed: make(chan struct{}), pairs: make(map[string]*rate.Limiter), origin: hex.EncodeToString(origin[:])}
 	s.pair.Store(o.PairLimit)
+	s.SetStatuses(Statuses{Version: o.WebhookVersion, SentMS: o.Sent.Milliseconds(), DeliveredMS: o.Delivered.Milliseconds(),
+		ReadMS: o.Read.Milliseconds(), PlayedMS: o.Played.Milliseconds()})
 	s.desk = &sandbox.Desk{Calls: sandbox.NewCallLog(o.LogSize), Faults: &sandbox.Faults{}, Now: o.Now, Closed: s.closed}
 	s.courier = sandbox.NewCourier(sandbox.CourierOptions{
 		Retry:   func(n int) (time.Duration, bool) { return o.Retry[min(n, len(o.Retry))-1], true },
@@ -109,13 +115,6 @@ func New(o Options) (*Sandbox, error) {
 	s.SetCallbackURL(o.CallbackURL)
 	s.Server = sandbox.NewServer(s.routes(), o.Log)
 	return s, nil
-}
-
-func orDelay(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return d
 }
 
 // Handler serves the API and, below /_sandbox/, the control endpoint.

@@ -44,6 +44,9 @@ type sendBody struct {
 	Marker        string          `json:"biz_opaque_callback_data"`
 	Status        string          `json:"status"`
 	MessageID     string          `json:"message_id"`
+	Audio         struct {
+		Voice bool `json:"voice"`
+	} `json:"audio"`
 }
 
 // address is the recipient of a call: as written, as Meta knows it.
@@ -52,6 +55,7 @@ type address struct {
 	waID  string // empty for a BSUID
 	user  string // BSUID; empty for a group
 	group bool
+	gone  bool // somebody left this number or id
 }
 
 // messages takes a send call, or the marking of a message as read.
@@ -119,9 +123,9 @@ func (s *Sandbox) address(b *sendBody) address {
 				waID = known
 			}
 		}
-		return address{input: b.To, waID: waID, user: BSUID(waID)}
+		return s.people.reached(address{input: b.To, waID: waID})
 	default:
-		return address{input: b.Recipient, user: b.Recipient}
+		return s.people.reached(address{input: b.Recipient, user: b.Recipient})
 	}
 }
 
@@ -160,7 +164,9 @@ func (s *Sandbox) judge(b *sendBody, text string, to address) sandbox.Answer {
 	}
 	return sandbox.Answer{
 		Status: http.StatusOK, Header: jsonHeader(), Body: body, Accepted: true, MessageID: id,
-		Taken: func(m sandbox.Aftermath) { s.queueStatuses(id, b.Marker, to, m) },
+		Taken: func(m sandbox.Aftermath) {
+			s.queueStatuses(taken{id: id, marker: b.Marker, to: to, kind: b.Type, voice: b.Audio.Voice}, m)
+		},
 	}
 }
 
