@@ -57,6 +57,7 @@ type app struct {
 	broker    *broker
 	parts     *parts
 	replays   *replays
+	creds     *credentials
 
 	public, admin net.Listener
 	adminTokens   []adminToken
@@ -113,6 +114,7 @@ func (a *app) wire() {
 		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: maxContent(o.Config), Now: o.Now, Log: o.Log,
 	})
 	a.replays = newReplays(a)
+	a.creds = newCredentials(o.Config.Accounts, a.dir, o.Now)
 	a.registerMetrics()
 }
 

@@ -250,3 +250,13 @@ func (b *broker) stream() (*stream.Streams, error) {
 	}
 	return b.streams, nil
 }
+
+// maxPayload is the largest message the connected servers take, in bytes; 0 while
+// there is no connection.
+func (b *broker) maxPayload() int64 {
+	c := b.connection()
+	if c == nil || !c.IsConnected() {
+		return 0
+	}
+	return c.MaxPayload()
+}

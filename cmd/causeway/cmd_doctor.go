@@ -24,6 +24,9 @@ func (c *cli) doctorCommand() *cobra.Command {
 A running gateway is asked. When none answers, this machine is looked at instead:
 the configuration, the ports, the store's folder, its free space and who holds it.
 
+Either way the credentials of every account are tried at its platform, without
+sending anything. A platform that does not answer is a warning, not an error.
+
 Exit code 1 when something is wrong.`,
 		Example: "  causeway doctor\n  causeway doctor --json | jq '.findings[] | select(.level == \"error\")'",
 		Args:    cobra.NoArgs,
@@ -38,7 +41,7 @@ func (c *cli) doctor(cmd *cobra.Command) error {
 	}
 	var report admin.Report
 	if err != nil {
-		report = localDoctor(c)
+		report = localDoctor(cmd.Context(), c)
 		if raw, err = json.Marshal(report); err != nil {
 			return failed(err)
 		}
@@ -95,6 +98,9 @@ func printReport(w io.Writer, r admin.Report) {
 			head += " (" + strings.Join(more, ", ") + ")"
 		}
 		wrap(w, fmt.Sprintf("%-9s", printable(f.Level, 9)), head)
+		if f.Detail != "" {
+			wrap(w, "         ", printable(f.Detail, 0))
+		}
 		if f.Do != "" {
 			wrap(w, "         -> ", printable(f.Do, 0))
 		}

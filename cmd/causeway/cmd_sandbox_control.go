@@ -165,7 +165,7 @@ learn it). --next N ends the fault by itself after N calls.`,
 	fl.StringVar(&drop, "drop", "", "lose the answer: reset or hang")
 	fl.IntVar(&f.FailCode, "fail-code", 0, "the taken message fails later, with this code (stage after)")
 	fl.BoolVar(&f.NoStatuses, "no-statuses", false, "no status of the taken message comes (stage after)")
-	fl.StringVar(&f.Op, "op", "send", "which calls: send or token")
+	fl.StringVar(&f.Op, "op", "send", "which calls: send, token or read")
 	fl.StringVar(&f.To, "to", "", "only messages to this recipient")
 	fl.StringVar(&f.Text, "text", "", "only messages with this in their text")
 	fl.IntVar(&f.Skip, "skip", 0, "let so many matching calls pass first")

@@ -6,6 +6,8 @@ import (
 	"sort"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/admin"
 )
@@ -49,6 +51,11 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 	if err := x.a.checkCounters(ctx, &d); err != nil {
 		return admin.Report{}, err
 	}
+	found, err := x.a.creds.findings(ctx)
+	if err != nil {
+		return admin.Report{}, err
+	}
+	d.list = append(d.list, found...)
 	apps, err := x.Applications(ctx)
 	if err != nil {
 		return admin.Report{}, err
@@ -97,6 +104,10 @@ func (a *app) checkParts(d *diagnosis) {
 	default:
 		d.add("error", "NATS is "+s.Word+": "+s.Detail, "nats", 0, s.Since, "start NATS; everything waits in the ledger and goes on by itself")
 	}
+	if got := a.broker.maxPayload(); got > 0 && got < leastPayload {
+		d.add("error", "NATS takes messages of at most "+humanize.IBytes(uint64(got))+"; a longer event would hold its conversation", "nats", 0, time.Time{},
+			"set max_payload of the NATS servers to 1MB or more")
+	}
 	for name, p := range a.parts.snapshot() {
 		if !p.Running {
 			d.add("error", "stopped: "+p.Err, name, 0, p.Since, "restart the gateway")
@@ -107,6 +118,9 @@ func (a *app) checkParts(d *diagnosis) {
 			"next try at "+until.UTC().Format(time.RFC3339)+"; see the log for message.attempted and its code")
 	}
 }
+
+// leastPayload is what the relay's default counts on at servers outside.
+const leastPayload = 1 << 20
 
 func (a *app) checkSums(ctx context.Context, d *diagnosis) error {
 	s, err := a.sums(ctx, a.ledger.Sums)

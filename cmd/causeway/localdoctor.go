@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ import (
 // localDoctor looks at this machine while no gateway answers: can one start
 // here, and if not, what is in the way. It changes nothing but a file that it
 // makes and removes in the store's folder. It is never OK: no gateway answers.
-func localDoctor(c *cli) admin.Report {
+func localDoctor(ctx context.Context, c *cli) admin.Report {
 	var l localReport
 	what, do := "no gateway answers", "causeway serve"
 	if t, err := c.adminTarget(); err == nil {
@@ -31,6 +32,7 @@ func localDoctor(c *cli) admin.Report {
 	cfg, err := c.readConfig()
 	if err != nil {
 		l.configuration(err)
+		l.add("info", "the accounts' credentials were not tried", "", "")
 		if cfg, err = c.readClientConfig(); err == nil {
 			cfg.NATS.Embedded = nil // not read
 		}
@@ -38,8 +40,23 @@ func localDoctor(c *cli) admin.Report {
 	if err == nil {
 		l.store(cfg)
 		l.ports(cfg)
+		l.accounts(ctx, cfg)
 	}
 	return admin.Report{OK: false, Findings: l.findings}
+}
+
+// accounts tries the credentials with clients of its own: there is no gateway to
+// ask, and a token that WeCom gave to one within its life is given again.
+func (l *localReport) accounts(ctx context.Context, cfg *config.Config) {
+	dir, err := newDirectory(cfg, time.Now)
+	if err == nil {
+		var found []admin.Finding
+		found, err = newCredentials(cfg.Accounts, dir, time.Now).findings(ctx)
+		l.findings = append(l.findings, found...)
+	}
+	if err != nil {
+		l.add("warning", "the accounts' credentials were not tried: "+err.Error(), "", "")
+	}
 }
 
 type localReport struct{ findings []admin.Finding }

@@ -176,6 +176,8 @@ type Finding struct {
 	Count int64  `json:"count,omitempty"`
 	// Since is when it began, where that is known.
 	Since *time.Time `json:"since,omitempty"`
+	// Detail is what a platform said about it.
+	Detail string `json:"detail,omitempty"`
 	// Do is a command or an action.
 	Do string `json:"do,omitempty"`
 }

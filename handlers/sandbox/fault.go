@@ -30,6 +30,7 @@ const (
 const (
 	OpSend  = "send"
 	OpToken = "token"
+	OpRead  = "read" // a question about account or number
 )
 
 // Fault is one thing that goes wrong. Delays of several faults add up; the
@@ -96,8 +97,8 @@ func (fs *Faults) Add(f Fault) (string, error) {
 	switch {
 	case f.Stage != Before && f.Stage != After:
 		return "", errors.New("stage must be before or after")
-	case f.Op != OpSend && f.Op != OpToken:
-		return "", errors.New("op must be send or token")
+	case f.Op != OpSend && f.Op != OpToken && f.Op != OpRead:
+		return "", errors.New("op must be send, token or read")
 	case f.Drop != "" && f.Drop != DropReset && f.Drop != DropHang:
 		return "", errors.New("drop must be reset or hang")
 	case f.Status != 0 && (f.Status < 200 || f.Status > 599):

@@ -27,6 +27,8 @@ type tokenError struct {
 	Code  string // errcode or a word of egress
 	Text  string // for the operator, without secrets
 	After time.Duration
+	// Errcode is what the platform answered; 0 when it answered none.
+	Errcode int
 }
 
 func (e *tokenError) Error() string { return "wecom: access token: " + e.Code }
@@ -191,9 +193,11 @@ func (t *tokens) answered(code int, message string) *tokenError {
 		text += ": " + words
 	}
 	if known && (c.Class == ClassBusy || c.Class == ClassRate) {
-		return &tokenError{Code: label, Text: text, After: t.failed.Refused(t.now(), c.Wait)}
+		return &tokenError{Code: label, Text: text, After: t.failed.Refused(t.now(), c.Wait), Errcode: code}
 	}
-	return t.refused(label, text)
+	e := t.refused(label, text)
+	e.Errcode = code
+	return e
 }
 
 func (t *tokens) refused(code, text string) *tokenError {

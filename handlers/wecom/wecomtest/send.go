@@ -22,6 +22,7 @@ func (s *Sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /cgi-bin/gettoken", s.getToken)
 	mux.HandleFunc("POST /cgi-bin/message/send", s.send)
+	mux.HandleFunc("GET /cgi-bin/agent/get", s.getAgent)
 	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeAnswer(w, refuse(40066, 0)) })
 	return mux
@@ -176,6 +177,8 @@ func words(code int) string {
 		return "data format error"
 	case 60020:
 		return "not allow to access from your ip"
+	case 301002:
+		return "not allow operate another agent with this accesstoken"
 	case 81013:
 		return "user & party & tag all invalid"
 	case 82001:

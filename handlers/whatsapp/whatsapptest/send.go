@@ -19,6 +19,7 @@ import (
 func (s *Sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{version}/{id}/messages", s.messages)
+	mux.HandleFunc("GET /{version}/{id}", s.number)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, 2500, http.StatusBadRequest, "Unknown path components")
 	})
