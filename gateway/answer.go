@@ -40,10 +40,9 @@ type Answer struct {
 	Delivered int `json:"delivered,omitempty"`
 }
 
-// Limits of an answer.
+// Limits of an answer; CheckReply has those of a reply.
 const (
 	MaxReplies    = 20
-	MaxReplyBytes = 64 << 10
 	maxErrorChars = 500
 )
 
@@ -68,17 +67,8 @@ func ParseAnswer(b []byte) (Answer, error) {
 	if len(a.Replies) > MaxReplies {
 		return a, fmt.Errorf("%w: more than %d replies", ErrBadAnswer, MaxReplies)
 	}
-	for i := range a.Replies {
-		r := &a.Replies[i]
-		if r.Type == "" {
-			r.Type = ReplyText
-		}
-		if r.Type != ReplyText {
-			return a, fmt.Errorf("%w: replies[%d].type must be text", ErrBadAnswer, i)
-		}
-		if r.Text == "" || len(r.Text) > MaxReplyBytes || !utf8.ValidString(r.Text) {
-			return a, fmt.Errorf("%w: replies[%d].text must be 1 to %d bytes of UTF-8", ErrBadAnswer, i, MaxReplyBytes)
-		}
+	if err := checkAnswered(a.Replies, b); err != nil {
+		return a, err
 	}
 	if a.AfterMS < 0 || a.AfterMS > int64(24*time.Hour/time.Millisecond) {
 		return a, fmt.Errorf("%w: after_ms must be 0 to 24 h", ErrBadAnswer)
@@ -89,6 +79,47 @@ func ParseAnswer(b []byte) (Answer, error) {
 	a.Error = cut(a.Error, maxErrorChars)
 	a.Build = cut(a.Build, 100)
 	return a, nil
+}
+
+// checkAnswered checks the replies of an answer and fills in their types. raw is
+// the answer as it came.
+func checkAnswered(replies []Reply, raw []byte) error {
+	placed := false
+	for i := range replies {
+		r := &replies[i]
+		if r.Type == "" {
+			r.Type = ReplyText
+		}
+		// null is what some clients write for a field that is not set.
+		if r.Template != nil && string(r.Template.Components) == "null" {
+			r.Template.Components = nil
+		}
+		if r.Flow != nil && string(r.Flow.Data) == "null" {
+			r.Flow.Data = nil
+		}
+		if err := CheckReply(r); err != nil {
+			return fmt.Errorf("%w: replies[%d].%w", ErrBadAnswer, i, err)
+		}
+		placed = placed || r.Location != nil
+	}
+	if !placed {
+		return nil
+	}
+	// A coordinate left out looks like zero, which is a place in the Atlantic.
+	var given struct {
+		Replies []struct {
+			Location *struct{ Latitude, Longitude *float64 }
+		}
+	}
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return fmt.Errorf("%w: not the JSON of an answer", ErrBadAnswer)
+	}
+	for i, r := range given.Replies {
+		if l := r.Location; l != nil && (l.Latitude == nil || l.Longitude == nil) {
+			return fmt.Errorf("%w: replies[%d].location must have latitude and longitude", ErrBadAnswer, i)
+		}
+	}
+	return nil
 }
 
 func cut(s string, max int) string {

@@ -9,7 +9,9 @@ type AttemptEnd struct {
 	At      time.Time
 	Outcome Outcome
 	// NextAt is when a retry may begin; UnknownUntil how long an unknown one
-	// waits for evidence.
+	// waits for evidence. For a harmless reply (ReplyType.Harmless) NextAt is
+	// also that of an unknown outcome, and zero says that no other try is worth
+	// while: the message expires, and no other part of its task with it.
 	NextAt       time.Time
 	UnknownUntil time.Time
 	// By is "answer" or "restart" (the attempt was found open).

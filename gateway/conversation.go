@@ -43,6 +43,17 @@ type ConversationMessage struct {
 	DueAt    time.Time    `json:"due_at"`
 	// Statuses are the distinct transitions seen, with the platform's time.
 	Statuses []SeenStatus `json:"statuses,omitempty"`
+	// Members tells how far a message to a group got with each of them.
+	Members []MemberReceipt `json:"members,omitempty"`
+}
+
+// MemberReceipt is how far a message to a group got with one member: the furthest
+// state seen and, beside it, a failure, which is not the message's.
+type MemberReceipt struct {
+	Member   Identity    `json:"member"`
+	Delivery StatusState `json:"delivery,omitempty"`
+	Failed   *Problem    `json:"failed,omitempty"`
+	At       time.Time   `json:"at"`
 }
 
 // SeenStatus is one distinct status of a message.

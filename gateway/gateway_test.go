@@ -281,6 +281,9 @@ func FuzzParseAnswer(f *testing.F) {
 	f.Add([]byte(`{"event":"","verdict":"done"}`))
 	f.Add([]byte(`{"event":"ev_a","verdict":"done","replies":null,"error":"\ud800"}`))
 	f.Add([]byte(`[]`))
+	for _, r := range goodReplies() {
+		f.Add([]byte(`{"event":"ev_a","verdict":"done","replies":[` + r + `]}`))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := gateway.ParseAnswer(b)
 		if err != nil {
@@ -289,11 +292,7 @@ func FuzzParseAnswer(f *testing.F) {
 		if a.Event == "" || len(a.Replies) > gateway.MaxReplies || a.AfterMS < 0 {
 			t.Errorf("accepted: %+v", a)
 		}
-		for _, r := range a.Replies {
-			if r.Type != "text" || r.Text == "" {
-				t.Errorf("accepted reply %+v", r)
-			}
-		}
+		checkAccepted(t, a.Replies)
 		if d := gateway.Decide(&gateway.Application{Tries: 1}, 0, &a, time.Unix(0, 0)); d.State == "" {
 			t.Error("no decision")
 		}

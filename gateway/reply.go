@@ -29,6 +29,11 @@ const (
 	ReplyRead ReplyType = "read"
 )
 
+// Harmless says that sending it again does no harm and that nobody waits for what
+// becomes of it: an outcome that cannot be known is tried once more and then
+// forgotten, and no other part of its task is held up or ended by it.
+func (t ReplyType) Harmless() bool { return t == ReplyRead }
+
 // Reply is one message to the customer; more bubbles are more replies, sent one
 // after another. Which fields count is said by Type; the others must be empty.
 type Reply struct {

@@ -182,7 +182,9 @@ type OutboxLedger interface {
 	// outcome. Accepted: external id stored, parked evidence for it judged,
 	// Outcome.Aliases learned for the conversation. Retry: waiting with NextAt.
 	// Rejected: dead letter of kind "message", later open parts of the task
-	// cancelled "after rejected". Unknown: open until GiveUp.
+	// cancelled "after rejected". Unknown: open until Conclude.
+	// A harmless reply ends no other part: rejected is a dead letter only; retry
+	// and unknown wait until NextAt, or expire when that is zero.
 	EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error
 	// Conclude ends a message without an attempt: MessageUnknown (given up
 	// waiting for evidence: it stays unknown, is not open any more, later

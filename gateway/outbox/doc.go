@@ -13,6 +13,11 @@
 // take the message. Everything else, a 500 without a known code included, is
 // unknown.
 //
+// Marking a message read is no message (gateway.ReplyType.Harmless): it has no
+// receipt and repeating it does no harm. Its call is short, an unknown outcome is
+// tried once more and then expires; whatever becomes of it, the parts behind it
+// leave. What stops the whole account stops it too.
+//
 // Owner: one Intake, one Sender and one Judge on the leader; goroutines start in
 // their Run. Failure: with the ledger down nothing is taken and nothing sent;
 // with the broker down sending goes on from the ledger. If the process dies

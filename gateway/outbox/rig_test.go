@@ -108,15 +108,21 @@ func (c client) Send(_ context.Context, out gateway.Outgoing) gateway.Outcome {
 // answered lets a customer write and a worker answer with texts.
 func (r *rig) answered(customer string, texts ...string) {
 	r.t.Helper()
+	var replies []gateway.Reply
+	for _, t := range texts {
+		replies = append(replies, gateway.Reply{Type: "text", Text: t})
+	}
+	r.replied(customer, replies...)
+}
+
+// replied lets a worker answer with replies of any kind.
+func (r *rig) replied(customer string, replies ...gateway.Reply) {
+	r.t.Helper()
 	r.next++
 	e := r.event(gateway.KindMessage, customer, fmt.Sprintf("m%d", r.next))
 	e.Wanted = []string{"bot"}
 	res := r.relay(e)
 	r.conv = res.Pending[0].Conv
-	var replies []gateway.Reply
-	for _, t := range texts {
-		replies = append(replies, gateway.Reply{Type: "text", Text: t})
-	}
 	app := gateway.Application{Name: "bot", Tries: 1, Replies: true}
 	_, err := r.store.Ledger.Settle(r.t.Context(), gateway.ReplyPosition{Created: time.Unix(1, 0), Seq: uint64(r.next)},
 		[]gateway.Settlement{{App: "bot", Conv: r.conv, Answer: gateway.Answer{Event: res.Pending[0].Event, Verdict: gateway.VerdictDone, Replies: replies}}},

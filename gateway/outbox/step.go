@@ -17,6 +17,10 @@ const (
 	ledgerPause    = 500 * time.Millisecond
 	firstRetry     = time.Second
 	longestRetry   = time.Minute
+	// A harmless reply (marking read) must not hold up the answer behind it: its
+	// call is short, and what did not work at once is tried once more.
+	harmlessTimeout = 5 * time.Second
+	harmlessTries   = 2
 )
 
 // step does what the conversation's head needs now and returns when to look
@@ -77,13 +81,17 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 // attempt is stored, the call's outcome is stored too, also when we are asked to
 // stop meanwhile.
 func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client, now time.Time) time.Time {
-	a := &gateway.Attempt{ID: s.o.NewID(), Message: m.ID, N: m.Attempts + 1, StartedAt: now, VoidAfter: now.Add(s.o.CallTimeout)}
+	timeout := s.o.CallTimeout
+	if m.Reply.Type.Harmless() {
+		timeout = min(timeout, harmlessTimeout)
+	}
+	a := &gateway.Attempt{ID: s.o.NewID(), Message: m.ID, N: m.Attempts + 1, StartedAt: now, VoidAfter: now.Add(timeout)}
 	if err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); err != nil {
 		return s.failed(ctx, err)
 	}
 	s.o.Boundary("outbox.attempt_stored")
 	m.Attempts = a.N
-	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), a.VoidAfter.Add(graceAfterVoid))
+	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), s.callEnds(m, a))
 	defer cancel()
 	started := time.Now()
 	out := client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
@@ -104,13 +112,21 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	return s.o.Now()
 }
 
+// callEnds is when a call that runs is given up. A harmless one gets no grace.
+func (s *Sender) callEnds(m *gateway.Message, a *gateway.Attempt) time.Time {
+	if m.Reply.Type.Harmless() {
+		return a.VoidAfter
+	}
+	return a.VoidAfter.Add(graceAfterVoid)
+}
+
 // orphan judges an attempt that a process before us left open: not before its
 // call cannot run any more, and then as unknown.
 func (s *Sender) orphan(ctx context.Context, m *gateway.Message, a *gateway.Attempt, now time.Time) time.Time {
 	if a == nil {
 		return now.Add(time.Minute) // the schema forbids it; do not spin
 	}
-	if at := a.VoidAfter.Add(graceAfterVoid); at.After(now) {
+	if at := a.VoidAfter.Add(graceAfterVoid); at.After(now) && !m.Reply.Type.Harmless() {
 		return at
 	}
 	out := gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "restart", Detail: "the process ended during the call"}
@@ -125,6 +141,12 @@ func (s *Sender) orphan(ctx context.Context, m *gateway.Message, a *gateway.Atte
 func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome, by string) *gateway.AttemptEnd {
 	now := s.o.Now()
 	e := &gateway.AttemptEnd{Attempt: a.ID, Message: m.ID, At: now, Outcome: out, By: by}
+	if again := out.Kind == gateway.OutcomeUnknown || out.Kind == gateway.OutcomeRetry && out.Scope != gateway.ScopeAccount; again && m.Reply.Type.Harmless() {
+		if a.N < harmlessTries {
+			e.NextAt = now
+		}
+		return e
+	}
 	switch out.Kind {
 	case gateway.OutcomeRetry:
 		wait := max(out.After, backoff(a.N))

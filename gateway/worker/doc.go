@@ -12,6 +12,20 @@
 //		return worker.Text("You wrote: " + ev.Text), nil
 //	})
 //
+// Every kind of reply has a constructor, and all of them make lists that Join
+// puts together:
+//
+//	return worker.Join(
+//		worker.Typing(ev.ID),
+//		worker.Text("Here it is."),
+//		worker.Image(worker.URL("https://shop.example/shoes.jpg"), "Our shoes"),
+//		worker.Buttons("Do you like them?", worker.Button("yes", "Yes"), worker.Button("no", "No")),
+//	), nil
+//
+// What a platform cannot send is refused by its client, as a dead letter for the
+// operator; what no platform could send is a failed try that says which field is
+// wrong.
+//
 // Replies nil and error nil is an answer too: handled, nothing to say. An error
 // is a failed try: the event comes again after the application's delay and
 // before any later event of its conversation. Retry, Dead and Handback are errors

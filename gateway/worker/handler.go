@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
-	"unicode/utf8"
 
 	"go.uber.org/zap"
 
@@ -17,15 +16,6 @@ import (
 // passed or the worker stops; Info tells more about the delivery. It is called
 // by Concurrency goroutines at a time, never twice at once for one conversation.
 type Handler func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error)
-
-// Text makes one reply per text; they are sent one after another.
-func Text(texts ...string) []gateway.Reply {
-	out := make([]gateway.Reply, len(texts))
-	for i, t := range texts {
-		out[i] = gateway.Reply{Type: "text", Text: t}
-	}
-	return out
-}
 
 // ending is an error that says how the delivery ends.
 type ending struct {
@@ -117,12 +107,8 @@ func checkReplies(replies []gateway.Reply) error {
 		return fmt.Errorf("%d replies, at most %d are possible", len(replies), gateway.MaxReplies)
 	}
 	for i := range replies {
-		r := &replies[i]
-		if r.Type != "" && r.Type != "text" {
-			return fmt.Errorf("replies[%d].type must be text", i)
-		}
-		if r.Text == "" || len(r.Text) > gateway.MaxReplyBytes || !utf8.ValidString(r.Text) {
-			return fmt.Errorf("replies[%d].text must be 1 to %d bytes of UTF-8", i, gateway.MaxReplyBytes)
+		if err := gateway.CheckReply(&replies[i]); err != nil {
+			return fmt.Errorf("replies[%d].%w", i, err)
 		}
 	}
 	return nil

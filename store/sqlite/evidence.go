@@ -124,11 +124,8 @@ func (l *Ledger) proven(c *conn, e *gateway.Evidence, m *message, now time.Time)
 	}
 	told := false
 	if e.Kind == gateway.KindStatus {
-		if e.Status.Participant == nil {
-			_, err = c.exec("INSERT INTO receipt (message, state, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", m.ID, string(e.Status.State), e.At)
-			if err != nil {
-				return "", err
-			}
+		if err := keepReceipt(c, m.ID, e); err != nil {
+			return "", err
 		}
 		m.Delivery, m.Failed, told = gateway.Forward(m.Delivery, m.Failed, &e.Status)
 	}
@@ -152,6 +149,26 @@ func (l *Ledger) proven(c *conn, e *gateway.Evidence, m *message, now time.Time)
 		return wake, nil
 	}
 	return wake, l.tell(c, m, string(e.Kind), failedCode(m), now)
+}
+
+// keepReceipt keeps a status, once per state: of the message, or of the member of
+// a group whom it names.
+func keepReceipt(c *conn, message string, e *gateway.Evidence) error {
+	st := &e.Status
+	if st.Participant == nil {
+		_, err := c.exec("INSERT INTO receipt (message, state, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", message, string(st.State), e.At)
+		return err
+	}
+	problem := []byte{}
+	if st.State == gateway.StatusFailed && len(st.Errors) > 0 {
+		var err error
+		if problem, err = json.Marshal(&st.Errors[0]); err != nil {
+			return err
+		}
+	}
+	_, err := c.exec("INSERT INTO member_receipt (message, member, state, at, problem) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		message, st.Participant.Kind+":"+st.Participant.Value, string(st.State), e.At, problem)
+	return err
 }
 
 // failedCode is the platform's code of a failed message, for its change.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -122,8 +123,41 @@ func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
 		if err != nil {
 			return err
 		}
+		if out.Chat == gateway.ChatGroup {
+			if m.Members, err = memberReceipts(c, m.Message); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// memberReceipts is how far a message to a group got with each member.
+func memberReceipts(c *conn, message string) (out []gateway.MemberReceipt, err error) {
+	err = c.query("SELECT member, state, at, problem FROM member_receipt WHERE message = ? ORDER BY member, at, state", func(r row) error {
+		kind, value, _ := strings.Cut(r.str(0), ":")
+		if n := len(out); n == 0 || out[n-1].Member.Kind != kind || out[n-1].Member.Value != value {
+			out = append(out, gateway.MemberReceipt{Member: gateway.Identity{Kind: kind, Value: value}})
+		}
+		m := &out[len(out)-1]
+		if b := r.blob(3); len(b) > 0 {
+			var p gateway.Problem
+			if err := json.Unmarshal(b, &p); err != nil {
+				return err
+			}
+			m.Failed = &p
+		} else if gateway.StatusState(r.str(1)) == gateway.StatusFailed {
+			m.Failed = &gateway.Problem{}
+		}
+		if s := gateway.StatusState(r.str(1)); s.Rank() > m.Delivery.Rank() || m.At.IsZero() {
+			m.At = r.time(2)
+			if s != gateway.StatusFailed {
+				m.Delivery = s
+			}
+		}
+		return nil
+	}, message)
+	return out, err
 }
 
 // contentType reads the platform's type out of an event's content; "" when it

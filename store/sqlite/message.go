@@ -9,7 +9,7 @@ import (
 )
 
 const messageColumns = `id, task, part, parts, app, event, platform, account, conv, due_at, state, reason, type, text,
-	attempts, next_at, external_id, delivery, failed, unknown_until, open`
+	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply`
 
 // message is a message with what only the store knows of it.
 type message struct {
@@ -21,7 +21,7 @@ func scanMessage(r row) (m message) {
 	m.Message = gateway.Message{
 		ID: r.str(0), Task: r.str(1), Part: int(r.int(2)), Parts: int(r.int(3)), App: r.str(4), Event: r.str(5),
 		Platform: r.str(6), Account: r.str(7), Conv: r.str(8), DueAt: r.time(9), State: gateway.MessageState(r.str(10)),
-		Reason: r.str(11), Reply: gateway.Reply{Type: gateway.ReplyType(r.str(12)), Text: string(r.blob(13))}, Attempts: int(r.int(14)),
+		Reason: r.str(11), Reply: replyOf(r.str(12), r.blob(13), r.blob(21)), Attempts: int(r.int(14)),
 		NextAt: r.time(15), ExternalID: r.str(16), Delivery: gateway.StatusState(r.str(17)), UnknownUntil: r.time(19),
 	}
 	if b := r.blob(18); len(b) > 0 {
@@ -134,9 +134,11 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	if m.State != gateway.MessageRejected {
 		return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
 	}
-	parts, err := partsAfter(c, m)
-	if err != nil {
-		return err
+	var parts []message
+	if !m.Reply.Type.Harmless() { // which has ended no others
+		if parts, err = partsAfter(c, m); err != nil {
+			return err
+		}
 	}
 	for _, p := range append([]message{*m}, parts...) {
 		if p.ID != m.ID && p.State != gateway.MessageCancelled {

@@ -149,6 +149,10 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		kind, by = gateway.OutcomeAccepted, "status" // evidence came first
 	}
 	m.Reason = ""
+	harmless := m.Reply.Type.Harmless()
+	if harmless && kind == gateway.OutcomeUnknown {
+		kind = gateway.OutcomeRetry // it may be made again; NextAt says whether
+	}
 	switch kind {
 	case gateway.OutcomeAccepted:
 		m.State = gateway.MessageAccepted
@@ -157,6 +161,9 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		}
 	case gateway.OutcomeRetry:
 		m.State, m.NextAt, m.Reason = gateway.MessageWaiting, e.NextAt, o.Code
+		if harmless && e.NextAt.IsZero() { // not worth another try
+			m.State = gateway.MessageExpired
+		}
 	case gateway.OutcomeRejected:
 		m.State, m.Reason = gateway.MessageRejected, o.Code
 	case gateway.OutcomeUnknown:
@@ -175,7 +182,7 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 	}
 	_, err := l.bury(c, e.At, &gateway.DeadLetter{Kind: "message", Reason: gateway.ReasonRejected, Detail: deadDetail(o),
 		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Attempts})
-	if err != nil {
+	if err != nil || harmless {
 		return err
 	}
 	return l.endParts(c, m, gateway.MessageCancelled, "after rejected", e.At)
@@ -213,6 +220,9 @@ func (l *Ledger) Conclude(ctx context.Context, id string, state gateway.MessageS
 		}
 		if err := l.tell(c, m, "timeout", reason, now); err != nil {
 			return err
+		}
+		if m.Reply.Type.Harmless() {
+			return nil // the others end by themselves
 		}
 		return l.endParts(c, m, after, afterReason, now)
 	})

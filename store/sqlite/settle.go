@@ -159,7 +159,12 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 		state = gateway.MessageHeld
 	}
 	task, due := "", l.book.due(now)
-	for i, r := range replies {
+	for i := range replies {
+		r := &replies[i]
+		rest, err := restOf(r)
+		if err != nil {
+			return err
+		}
 		id, err := l.book.newID("ms_", now)
 		if err != nil {
 			return err
@@ -168,10 +173,10 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 			task = id
 		}
 		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, state, open,
-			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?)`,
+			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text, reply)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?, ?)`,
 			id, task, i, len(replies), was.App, was.Delivery(), was.Run, t.platform, t.account, t.conv, due, string(state), !hold,
-			string(r.Type), []byte(r.Text))
+			string(r.Type), []byte(r.Text), rest)
 		if err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func Text(conv string, seq int64, text string) *gateway.Event {
 	return &gateway.Event{
 		Event: id, Delivery: id, Conv: conv, Seq: seq, Kind: gateway.KindMessage, Origin: gateway.OriginLive,
 		Platform: "whatsapp", Account: "test", Chat: gateway.ChatSingle, Payload: "pl_test",
-		ReceivedAt: time.Now().UTC(), Content: gateway.Content{Type: "text", Text: text},
+		ReceivedAt: time.Now().UTC(), Content: gateway.Content{Type: "text", ID: fmt.Sprintf("wamid.%s-%d", conv, seq), Text: text},
 	}
 }
 

@@ -1,0 +1,247 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// goodReplies is one of each type and each way, as a worker writes them.
+func goodReplies() []string {
+	const file = `"file":{"file":"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef","mime":"image/jpeg"}`
+	return []string{
+		`{"text":"hi"}`,
+		`{"type":"text","text":" \u0000 <b> https://x.test","preview":true,"quote":"wamid.1"}`,
+		`{"type":"image","file":{"url":"https://x.test/a.jpg"},"text":"caption"}`,
+		`{"type":"image",` + file + `}`,
+		`{"type":"video","file":{"id":"1234567"}}`,
+		`{"type":"audio","file":{"id":"1234567"},"quote":"wamid.1"}`,
+		`{"type":"voice","file":{"id":"1234567","mime":"audio/ogg; codecs=opus"}}`,
+		`{"type":"sticker","file":{"id":"1234567"}}`,
+		`{"type":"document","file":{"id":"1234567","name":"Rechnung Größe 3.pdf"},"text":"c"}`,
+		`{"type":"location","location":{"latitude":0,"longitude":-180,"name":"n","address":"a"}}`,
+		`{"type":"contacts","contacts":[{"name":"A B","phones":["+1 555 010 0001"],"emails":["a@x.test"],"org":"O"}]}`,
+		`{"type":"reaction","quote":"wamid.1","emoji":"👨🏽‍👩🏽‍👧🏽‍👦🏽"}`,
+		`{"type":"reaction","quote":"wamid.1","emoji":"1️⃣"}`,
+		`{"type":"reaction","quote":"wamid.1"}`,
+		`{"type":"template","template":{"name":"hello_world","language":"en_US"}}`,
+		`{"type":"template","template":{"name":"t","language":"fil","components":[{"type":"body","parameters":[{"type":"text","text":"x"}]}]}}`,
+		`{"type":"template","template":{"name":"t","language":"de","components":null}}`,
+		`{"type":"buttons","text":"b","header":"h","footer":"f","buttons":[{"id":"1","title":"Yes"},{"id":"2","title":"No"},{"id":"3","title":"Maybe"}]}`,
+		`{"type":"list","text":"b","list":{"button":"Open","sections":[{"rows":[{"id":"1","title":"R","description":"d"}]}]}}`,
+		`{"type":"list","text":"b","list":{"button":"Open","sections":[{"title":"A","rows":[{"id":"1","title":"R"}]},{"title":"B","rows":[{"id":"2","title":"R"}]}]}}`,
+		`{"type":"link","text":"b","link":{"title":"Look","url":"https://x.test/p?q=1#f"}}`,
+		`{"type":"flow","text":"b","flow":{"id":"123","title":"Book now","token":"t","action":"navigate","screen":"FIRST","data":{"a":[1]}}}`,
+		`{"type":"flow","text":"b","flow":{"id":"123","title":"Book now","action":"data_exchange","data":null}}`,
+		`{"type":"read","quote":"wamid.1"}`,
+		`{"type":"read","quote":"wamid.1","typing":true}`,
+	}
+}
+
+func parse(reply string) (gateway.Answer, error) {
+	return gateway.ParseAnswer([]byte(`{"event":"ev_a","verdict":"done","replies":[{"text":"first"},` + reply + `]}`))
+}
+
+// checkAccepted: what ParseAnswer let through keeps its promises, and survives
+// being written and read again.
+func checkAccepted(t *testing.T, replies []gateway.Reply) {
+	t.Helper()
+	for i := range replies {
+		r := &replies[i]
+		if r.Type == "" {
+			t.Error("a reply without a type")
+		}
+		if err := gateway.CheckReply(r); err != nil {
+			t.Errorf("accepted and refused: %v", err)
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parse(string(b))
+		if err != nil {
+			t.Errorf("written and refused: %v", err)
+			continue
+		}
+		var want, got any
+		wb, _ := json.Marshal(r)
+		gb, _ := json.Marshal(again.Replies[1])
+		if json.Unmarshal(wb, &want) != nil || json.Unmarshal(gb, &got) != nil {
+			t.Fatal("not JSON")
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestGoodReplies(t *testing.T) {
+	t.Parallel()
+	seen := map[gateway.ReplyType]bool{}
+	for _, r := range goodReplies() {
+		a, err := parse(r)
+		if err != nil {
+			t.Errorf("%s: %v", r, err)
+			continue
+		}
+		seen[a.Replies[1].Type] = true
+		checkAccepted(t, a.Replies)
+	}
+	for _, typ := range []gateway.ReplyType{
+		gateway.ReplyText, gateway.ReplyImage, gateway.ReplyAudio, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplySticker,
+		gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyTemplate, gateway.ReplyButtons, gateway.ReplyList,
+		gateway.ReplyLink, gateway.ReplyFlow, gateway.ReplyRead,
+	} {
+		if !seen[typ] {
+			t.Errorf("no good reply of type %s", typ)
+		}
+		if typ.Harmless() != (typ == gateway.ReplyRead) {
+			t.Errorf("%s: harmless %v", typ, typ.Harmless())
+		}
+	}
+}
+
+func TestBadReplies(t *testing.T) {
+	t.Parallel()
+	const secret = "SECRETWORDS"
+	long := func(n int) string { return secret + strings.Repeat("é", n-len(secret)) }
+	many := func(n int, s string) string {
+		var parts []string
+		for i := range n {
+			parts = append(parts, strings.ReplaceAll(s, "#", fmt.Sprint(i)))
+		}
+		return strings.Join(parts, ",")
+	}
+	image := func(file string) string { return `{"type":"image","file":{` + file + `}}` }
+	buttons := func(list string) string { return `{"type":"buttons","text":"b","buttons":[` + list + `]}` }
+	rows := func(list string) string {
+		return `{"type":"list","text":"b","list":{"button":"Open","sections":[{"rows":[` + list + `]}]}}`
+	}
+	flow := func(rest string) string {
+		return `{"type":"flow","text":"b","flow":{"id":"1","title":"t"` + rest + `}}`
+	}
+	for _, c := range []struct{ reply, want string }{
+		{`{"type":"poll","text":"x"}`, "type must be one of text, image,"},
+		{`{"type":"text"}`, "text must be 1 to 65536 bytes"},
+		{`{"text":"` + strings.Repeat("x", gateway.MaxReplyBytes+1) + `"}`, "text must be 1 to 65536 bytes"},
+		{`{"text":"x","header":"SECRETWORDS"}`, "header must be empty in a reply of type text"},
+		{`{"text":"x","quote":"a b"}`, "quote must be 1 to 512 characters without spaces"},
+		{`{"text":"x","typing":true}`, "typing must be empty in a reply of type text"},
+		{`{"type":"image","text":"SECRETWORDS"}`, "file must say which file"},
+		{image(``), "file must have exactly one of id, url and file"},
+		{image(`"id":"1","url":"https://SECRETWORDS.test"`), "file must have exactly one"},
+		{image(`"url":"http://SECRETWORDS.test/a"`), "file.url must be an https URL"},
+		{image(`"url":"https://u:SECRETWORDS@x.test/a"`), "file.url must be an https URL"},
+		{image(`"url":"https:///SECRETWORDS"`), "file.url must be an https URL"},
+		{image(`"url":"https://x.test/SECRET WORDS"`), "file.url must be an https URL"},
+		{image(`"url":"//SECRETWORDS"`), "file.url must be an https URL"},
+		{image(`"file":"SECRETWORDS","mime":"image/png"`), "file.file must be the 64 lower-case hex digits"},
+		{image(`"file":"` + strings.Repeat("A", 64) + `","mime":"image/png"`), "file.file must be the 64"},
+		{image(`"file":"` + strings.Repeat("a", 64) + `"`), "file.mime must be set together"},
+		{image(`"id":"1","mime":"SECRETWORDS"`), "file.mime must be a type and subtype"},
+		{image(`"id":"1","name":"SECRETWORDS"`), "file.name must be empty but for a document"},
+		{`{"type":"image","file":{"id":"1"},"text":"` + long(1025) + `"}`, "text must be 0 to 1024 characters"},
+		{`{"type":"audio","file":{"id":"1"},"text":"SECRETWORDS"}`, "text must be empty in a reply of type audio"},
+		{`{"type":"voice","file":{"id":"1"},"text":"SECRETWORDS"}`, "text must be empty in a reply of type voice"},
+		{`{"type":"sticker","file":{"id":"1"},"text":"SECRETWORDS"}`, "text must be empty in a reply of type sticker"},
+		{`{"type":"document","file":{"id":"1","name":"../SECRETWORDS"}}`, "file.name must be a name without directories"},
+		{`{"type":"document","file":{"id":"1","name":"` + long(241) + `"}}`, "file.name must be 1 to 240 characters"},
+		{`{"type":"location"}`, "location must say which place"},
+		{`{"type":"location","location":{"latitude":1}}`, "location must have latitude and longitude"},
+		{`{"type":"location","location":{"latitude":90.1,"longitude":0}}`, "location.latitude must be -90 to 90"},
+		{`{"type":"location","location":{"latitude":1,"longitude":-181}}`, "location.longitude must be -180 to 180"},
+		{`{"type":"location","location":{"latitude":1,"longitude":1,"url":"SECRETWORDS"}}`, "location.url must be empty"},
+		{`{"type":"contacts"}`, "contacts must be 1 to 257 cards"},
+		{`{"type":"contacts","contacts":[` + many(258, `{"name":"n"}`) + `]}`, "contacts must be 1 to 257 cards"},
+		{`{"type":"contacts","contacts":[{"name":"n"},{"phones":["SECRETWORDS"]}]}`, "contacts[1].name must be 1 to 240"},
+		{`{"type":"contacts","contacts":[{"name":"n","phones":[""]}]}`, "contacts[0].phones[0] must be 1 to 40"},
+		{`{"type":"contacts","contacts":[{"name":"n","emails":["SECRET WORDS"]}]}`, "contacts[0].emails[0] must be 1 to 254"},
+		{`{"type":"contacts","contacts":[{"name":"n","requested":true}]}`, "contacts[0].requested must be empty"},
+		{`{"type":"reaction","emoji":"👍"}`, "quote must be 1 to 512"},
+		{`{"type":"reaction","quote":"w","emoji":"ok"}`, "emoji must be one emoji"},
+		{`{"type":"reaction","quote":"w","emoji":"👍 "}`, "emoji must be one emoji"},
+		{`{"type":"reaction","quote":"w","emoji":"` + strings.Repeat("👍", 17) + `"}`, "emoji must be 0 to 16"},
+		{`{"type":"template"}`, "template must say which template"},
+		{`{"type":"template","template":{"name":"SECRET WORDS","language":"en"}}`, "template.name must be 1 to 512 characters without spaces"},
+		{`{"type":"template","template":{"name":"t","language":"e"}}`, "template.language must be a language code"},
+		{`{"type":"template","template":{"name":"t","language":"SECRET-WORDS"}}`, "template.language must be a language code"},
+		{`{"type":"template","template":{"name":"t","language":"en","components":{"SECRETWORDS":1}}}`, "template.components must be a JSON array"},
+		{`{"type":"template","template":{"name":"t","language":"en","components":["SECRETWORDS"]}}`, "template.components must be an array of objects"},
+		{`{"type":"template","template":{"name":"t","language":"en"},"text":"SECRETWORDS"}`, "text must be empty in a reply of type template"},
+		{`{"type":"buttons","text":"SECRETWORDS"}`, "buttons must be 1 to 3 buttons"},
+		{`{"type":"buttons","buttons":[{"id":"1","title":"a"}]}`, "text must be 1 to 1024 characters"},
+		{`{"type":"buttons","text":"` + long(1025) + `","buttons":[{"id":"1","title":"a"}]}`, "text must be 1 to 1024"},
+		{`{"type":"buttons","text":"b","header":"` + long(61) + `","buttons":[{"id":"1","title":"a"}]}`, "header must be 0 to 60"},
+		{`{"type":"buttons","text":"b","footer":"` + long(61) + `","buttons":[{"id":"1","title":"a"}]}`, "footer must be 0 to 60"},
+		{buttons(many(4, `{"id":"#","title":"t#"}`)), "buttons must be 1 to 3 buttons"},
+		{buttons(`{"id":"1","title":"` + long(21) + `"}`), "buttons[0].title must be 1 to 20 characters"},
+		{buttons(`{"id":"1"}`), "buttons[0].title must be 1 to 20"},
+		{buttons(`{"title":"SECRETWORDS"}`), "buttons[0].id must be 1 to 256"},
+		{buttons(`{"id":"` + long(257) + `","title":"t"}`), "buttons[0].id must be 1 to 256"},
+		{buttons(`{"id":"1","title":"a"},{"id":"1","title":"b"}`), "buttons[1].id must differ"},
+		{buttons(`{"id":"1","title":"a"},{"id":"2","title":"a"}`), "buttons[1].title must differ"},
+		{buttons(`{"id":"1","title":"a","description":"SECRETWORDS"}`), "buttons[0].description must be empty"},
+		{`{"type":"list","text":"SECRETWORDS"}`, "list must say which rows"},
+		{`{"type":"list","text":"` + long(4097) + `","list":{"button":"b","sections":[{"rows":[{"id":"1","title":"t"}]}]}}`, "text must be 1 to 4096"},
+		{`{"type":"list","text":"b","list":{"button":"` + long(21) + `","sections":[{"rows":[{"id":"1","title":"t"}]}]}}`, "list.button must be 1 to 20"},
+		{`{"type":"list","text":"b","list":{"button":"b","sections":[]}}`, "list.sections must have 1 to 10 rows in all"},
+		{`{"type":"list","text":"b","list":{"button":"b","sections":[{"rows":[]}]}}`, "list.sections[0].rows must have a row"},
+		{`{"type":"list","text":"b","list":{"button":"b","sections":[{"title":"A","rows":[{"id":"1","title":"t"}]},{"rows":[{"id":"2","title":"t"}]}]}}`, "list.sections[1].title must be 1 to 24"},
+		{`{"type":"list","text":"b","list":{"button":"b","sections":[{"title":"A","rows":[` + many(6, `{"id":"a#","title":"t"}`) + `]},{"title":"B","rows":[` + many(5, `{"id":"b#","title":"t"}`) + `]}]}}`, "list.sections must have 1 to 10 rows"},
+		{rows(`{"id":"1","title":"` + long(25) + `"}`), "list.sections[0].rows[0].title must be 1 to 24"},
+		{rows(`{"id":"1","title":"t","description":"` + long(73) + `"}`), "list.sections[0].rows[0].description must be 0 to 72"},
+		{rows(`{"id":"` + long(201) + `","title":"t"}`), "list.sections[0].rows[0].id must be 1 to 200"},
+		{rows(`{"id":"1","title":"t"},{"id":"1","title":"u"}`), "list.sections[0].rows[1].id must differ"},
+		{`{"type":"link","text":"b","link":{"title":"t","url":"http://SECRETWORDS.test"}}`, "link.url must be an https URL"},
+		{`{"type":"link","text":"b","link":{"title":"` + long(21) + `","url":"https://x.test"}}`, "link.title must be 1 to 20"},
+		{`{"type":"link","text":"b"}`, "link must say where it leads"},
+		{`{"type":"flow","text":"b"}`, "flow must say which form"},
+		{`{"type":"flow","text":"b","flow":{"title":"SECRETWORDS"}}`, "flow.id must be 1 to 512"},
+		{`{"type":"flow","text":"b","flow":{"id":"1","title":"` + long(31) + `"}}`, "flow.title must be 1 to 30"},
+		{flow(`,"action":"SECRETWORDS"`), "flow.action must be navigate or data_exchange"},
+		{flow(`,"action":"data_exchange","screen":"SECRETWORDS"`), "flow.screen must be empty with the action data_exchange"},
+		{flow(`,"action":"data_exchange","data":{"SECRETWORDS":1}`), "flow.data must be empty with the action data_exchange"},
+		{flow(`,"data":{"SECRETWORDS":1}`), "flow.screen must be set together with flow.data"},
+		{flow(`,"screen":"S","data":["SECRETWORDS"]`), "flow.data must be a JSON object"},
+		{flow(`,"screen":"S","data":{}`), "flow.data must be a JSON object with at least one field"},
+		{`{"type":"read"}`, "quote must be 1 to 512"},
+		{`{"type":"read","quote":"w","text":"SECRETWORDS"}`, "text must be empty in a reply of type read"},
+	} {
+		_, err := parse(c.reply)
+		if err == nil || !errors.Is(err, gateway.ErrBadAnswer) || !strings.HasPrefix(err.Error(), "bad answer: replies[1]."+c.want) {
+			t.Errorf("%.120s: %v, want %q", c.reply, err, c.want)
+			continue
+		}
+		for _, content := range []string{"SECRET", "WORDS", "é"} {
+			if strings.Contains(err.Error(), content) {
+				t.Errorf("the error holds what was in it: %v", err)
+			}
+		}
+	}
+}
+
+// The exact limits pass.
+func TestLongestReplies(t *testing.T) {
+	t.Parallel()
+	s := func(n int) string { return strings.Repeat("é", n) }
+	for _, r := range []gateway.Reply{
+		{Text: strings.Repeat("x", gateway.MaxReplyBytes)},
+		{Type: gateway.ReplyVideo, File: &gateway.FileReply{ID: "1"}, Text: s(1024)},
+		{Type: gateway.ReplyButtons, Text: s(1024), Header: s(60), Footer: s(60), Buttons: []gateway.Choice{{ID: s(256), Title: s(20)}}},
+		{Type: gateway.ReplyList, Text: s(4096), List: &gateway.MenuReply{Button: s(20), Sections: []gateway.MenuSection{
+			{Title: s(24), Rows: []gateway.Choice{{ID: s(200), Title: s(24), Description: s(72)}}},
+		}}},
+		{Type: gateway.ReplyLink, Text: s(1024), Link: &gateway.LinkReply{Title: s(20), URL: "https://x.test/" + strings.Repeat("x", 2048-15)}},
+		{Type: gateway.ReplyFlow, Text: s(1024), Flow: &gateway.FormReply{ID: "1", Title: s(30)}},
+	} {
+		if err := gateway.CheckReply(&r); err != nil {
+			t.Errorf("%s: %v", r.Type, err)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of a reply, in characters where nothing else is said. Those of texts,
+// ids and URLs are ours, wide enough for every platform; those of captions,
+// buttons and lists are WhatsApp's, the one platform that has these kinds so far
+// (Meta, Cloud API reference "messages"). What a platform allows less of, its
+// client refuses.
+const (
+	MaxReplyBytes     = 64 << 10 // of a text, of components and of data, in bytes
+	MaxCaptionChars   = 1024     // text of a file
+	MaxBodyChars      = 1024     // text of buttons, link and flow
+	MaxListBodyChars  = 4096     // text of a list
+	MaxHeaderChars    = 60       // header and footer
+	MaxButtons        = 3
+	MaxTitleChars     = 20 // of a button, and the button of list and link
+	MaxFlowTitleChars = 30
+	MaxButtonIDChars  = 256
+	MaxRows           = 10 // in all sections, and so of sections
+	MaxRowTitleChars  = 24 // of rows and sections
+	MaxRowTextChars   = 72 // description of a row
+	MaxRowIDChars     = 200
+	MaxContacts       = 257
+	MaxURLChars       = 2048
+	MaxIDChars        = 512 // an id of the platform, a token
+	maxNameChars      = 240 // names of files, places and people
+	maxEmojiChars     = 16  // a family with skin colours has eleven
+)
+
+// CheckReply checks one reply: the fields its type needs, those it must not
+// have, and the limits above. The error names the field and what would be right,
+// as in "buttons[0].title must be 1 to 20 characters", and never what was in it.
+// ParseAnswer and the SDK call it for every reply; a platform's client may call
+// it again.
+func CheckReply(r *Reply) error {
+	fields, ok := fieldsOf(r.Type)
+	if !ok {
+		return errors.New("type must be one of " + replyTypes)
+	}
+	for _, f := range givenFields(r) {
+		if !slices.Contains(strings.Fields(fields), f) {
+			return fmt.Errorf("%s must be empty in a reply of type %s", f, typeName(r.Type))
+		}
+	}
+	var c checker
+	c.quote(r)
+	switch r.Type {
+	case "", ReplyText:
+		if r.Text == "" || len(r.Text) > MaxReplyBytes || !utf8.ValidString(r.Text) {
+			c.fail("text", fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxReplyBytes))
+		}
+	case ReplyImage, ReplyVideo, ReplyDocument, ReplyAudio, ReplyVoice, ReplySticker:
+		c.chars("text", r.Text, 0, MaxCaptionChars)
+		c.file(r)
+	case ReplyLocation:
+		c.location(r.Location)
+	case ReplyContacts:
+		c.contacts(r.Contacts)
+	case ReplyReaction:
+		c.emoji(r.Emoji)
+	case ReplyTemplate:
+		c.template(r.Template)
+	case ReplyButtons:
+		c.frame(r, MaxBodyChars)
+		c.buttons(r.Buttons)
+	case ReplyList:
+		c.frame(r, MaxListBodyChars)
+		c.list(r.List)
+	case ReplyLink:
+		c.frame(r, MaxBodyChars)
+		c.link(r.Link)
+	case ReplyFlow:
+		c.frame(r, MaxBodyChars)
+		c.flow(r.Flow)
+	case ReplyRead: // its quote is all it has
+	}
+	return c.err
+}
+
+const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, read"
+
+func typeName(t ReplyType) ReplyType {
+	if t == "" {
+		return ReplyText
+	}
+	return t
+}
+
+// fieldsOf names the fields that a reply of this type may have.
+func fieldsOf(t ReplyType) (fields string, ok bool) {
+	switch t {
+	case "", ReplyText:
+		return "text preview quote", true
+	case ReplyImage, ReplyVideo, ReplyDocument:
+		return "text file quote", true
+	case ReplyAudio, ReplyVoice, ReplySticker:
+		return "file quote", true
+	case ReplyLocation:
+		return "location quote", true
+	case ReplyContacts:
+		return "contacts quote", true
+	case ReplyReaction:
+		return "emoji quote", true
+	case ReplyTemplate:
+		return "template quote", true
+	case ReplyButtons:
+		return "text header footer buttons quote", true
+	case ReplyList:
+		return "text header footer list quote", true
+	case ReplyLink:
+		return "text header footer link quote", true
+	case ReplyFlow:
+		return "text header footer flow quote", true
+	case ReplyRead:
+		return "typing quote", true
+	}
+	return "", false
+}
+
+// givenFields names the fields that are set.
+func givenFields(r *Reply) []string {
+	given := make([]string, 0, 8)
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{
+		{"text", r.Text != ""}, {"preview", r.Preview}, {"header", r.Header != ""}, {"footer", r.Footer != ""}, {"quote", r.Quote != ""},
+		{"file", r.File != nil}, {"location", r.Location != nil}, {"contacts", len(r.Contacts) > 0}, {"emoji", r.Emoji != ""},
+		{"template", r.Template != nil}, {"buttons", len(r.Buttons) > 0}, {"list", r.List != nil}, {"link", r.Link != nil},
+		{"flow", r.Flow != nil}, {"typing", r.Typing},
+	} {
+		if f.set {
+			given = append(given, f.name)
+		}
+	}
+	return given
+}
+
+// checker keeps the first thing that is wrong.
+type checker struct{ err error }
+
+func (c *checker) fail(field, should string) {
+	if c.err == nil {
+		c.err = errors.New(field + " " + should)
+	}
+}
+
+// chars checks the length of a text in characters.
+func (c *checker) chars(field, s string, least, most int) {
+	// A text of so few bytes cannot have too many characters.
+	if n := len(s); n >= least && n <= most && utf8.ValidString(s) {
+		return
+	}
+	if n := utf8.RuneCountInString(s); n < least || n > most || !utf8.ValidString(s) {
+		c.fail(field, fmt.Sprintf("must be %d to %d characters", least, most))
+	}
+}
+
+// word checks an id or a name without spaces.
+func (c *checker) word(field, s string, most int) {
+	if s == "" || len(s) > most || !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		c.fail(field, fmt.Sprintf("must be 1 to %d characters without spaces", most))
+	}
+}
+
+func (c *checker) quote(r *Reply) {
+	if r.Quote != "" || r.Type == ReplyReaction || r.Type == ReplyRead {
+		c.word("quote", r.Quote, MaxIDChars)
+	}
+}
+
+func (c *checker) https(field, s string) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(s) > MaxURLChars || strings.ContainsFunc(s, unicode.IsSpace) {
+		c.fail(field, fmt.Sprintf("must be an https URL of at most %d characters, without user and password", MaxURLChars))
+	}
+}
+
+func (c *checker) file(r *Reply) {
+	f := r.File
+	if f == nil {
+		c.fail("file", "must say which file")
+		return
+	}
+	ways := 0
+	for _, way := range []string{f.ID, f.URL, f.File} {
+		if way != "" {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		c.fail("file", "must have exactly one of id, url and file")
+	case f.ID != "":
+		c.word("file.id", f.ID, MaxIDChars)
+	case f.URL != "":
+		c.https("file.url", f.URL)
+	case len(f.File) != 64 || strings.Trim(f.File, "0123456789abcdef") != "":
+		c.fail("file.file", "must be the 64 lower-case hex digits that name a file of the gateway")
+	case f.MIME == "":
+		c.fail("file.mime", "must be set together with file.file, for example image/jpeg")
+	}
+	if f.MIME != "" {
+		if kind, _, err := mime.ParseMediaType(f.MIME); err != nil || !strings.Contains(kind, "/") || len(f.MIME) > 128 {
+			c.fail("file.mime", "must be a type and subtype, for example image/jpeg")
+		}
+	}
+	switch {
+	case f.Name == "":
+	case r.Type != ReplyDocument:
+		c.fail("file.name", "must be empty but for a document")
+	case strings.ContainsFunc(f.Name, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) }):
+		c.fail("file.name", "must be a name without directories and control characters")
+	default:
+		c.chars("file.name", f.Name, 1, maxNameChars)
+	}
+}
+
+// jsonOf checks a part that is handed on as it is: its first byte tells an array
+// from an object.
+func (c *checker) jsonOf(field string, raw json.RawMessage, open byte, should string) {
+	trimmed := strings.TrimLeft(string(raw), " \t\r\n")
+	if len(raw) > MaxReplyBytes || !json.Valid(raw) || trimmed == "" || trimmed[0] != open {
+		c.fail(field, fmt.Sprintf("must be %s of at most %d bytes", should, MaxReplyBytes))
+	}
+}

@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"encoding/json"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// The constructors below make what a handler returns. Each gives a list, mostly
+// of one reply, so that they can be returned as they are or put together by Join.
+// They check nothing: Run does, by gateway.CheckReply, whose limits hold. Headers
+// and footers of Buttons, List, Link and Flow are set on the reply:
+//
+//	menu := worker.List("What would you like?", "Open", worker.Section("", rows...))
+//	menu[0].Footer = "Prices include tax"
+
+// Join puts lists of replies together; they are sent in this order, one after
+// another. An answer may have gateway.MaxReplies.
+func Join(lists ...[]gateway.Reply) []gateway.Reply {
+	var out []gateway.Reply
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+func one(r gateway.Reply) []gateway.Reply { return []gateway.Reply{r} }
+
+// Quote makes the first of replies an answer to the message with this id (the
+// event's ID), shown above it. The list given is not changed.
+func Quote(messageID string, replies []gateway.Reply) []gateway.Reply {
+	out := append([]gateway.Reply(nil), replies...)
+	if len(out) > 0 {
+		out[0].Quote = messageID
+	}
+	return out
+}
+
+// Text makes one reply per text; they are sent one after another.
+func Text(texts ...string) []gateway.Reply {
+	out := make([]gateway.Reply, len(texts))
+	for i, t := range texts {
+		out[i] = gateway.Reply{Type: gateway.ReplyText, Text: t}
+	}
+	return out
+}
+
+// URL is a file that the platform fetches; https only.
+func URL(url string) gateway.FileReply { return gateway.FileReply{URL: url} }
+
+// ID is a file that the platform has already, by the id of an upload.
+func ID(id string) gateway.FileReply { return gateway.FileReply{ID: id} }
+
+// File is a file in the gateway's store, by its name there (Media.File); the
+// gateway uploads it. mime is its type, as "image/jpeg".
+func File(name, mime string) gateway.FileReply { return gateway.FileReply{File: name, MIME: mime} }
+
+// Image, with a caption or "".
+func Image(file gateway.FileReply, caption string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyImage, File: &file, Text: caption})
+}
+
+// Video, with a caption or "".
+func Video(file gateway.FileReply, caption string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyVideo, File: &file, Text: caption})
+}
+
+// Document, with the name shown to the customer and a caption, or "".
+func Document(file gateway.FileReply, name, caption string) []gateway.Reply {
+	file.Name = name
+	return one(gateway.Reply{Type: gateway.ReplyDocument, File: &file, Text: caption})
+}
+
+// Audio is a sound file.
+func Audio(file gateway.FileReply) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyAudio, File: &file})
+}
+
+// Voice is a voice message; WhatsApp wants Opus in Ogg.
+func Voice(file gateway.FileReply) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyVoice, File: &file})
+}
+
+// Sticker is a WebP picture without a frame.
+func Sticker(file gateway.FileReply) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplySticker, File: &file})
+}
+
+// Location is a place in degrees, with a name and an address, or "".
+func Location(latitude, longitude float64, name, address string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyLocation, Location: &gateway.Location{
+		Latitude: latitude, Longitude: longitude, Name: name, Address: address,
+	}})
+}
+
+// Contacts are cards of people.
+func Contacts(cards ...gateway.ContactCard) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyContacts, Contacts: cards})
+}
+
+// React puts an emoji on the message with this id; "" takes ours back.
+func React(messageID, emoji string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyReaction, Quote: messageID, Emoji: emoji})
+}
+
+// Template is an approved template, the one thing WhatsApp lets through when the
+// customer has not written for 24 hours. components are its parts in the
+// platform's JSON; nil for none.
+func Template(name, language string, components json.RawMessage) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyTemplate, Template: &gateway.TemplateReply{Name: name, Language: language, Components: components}})
+}
+
+// Buttons is a text with up to three buttons; the one pressed comes as an event
+// of type "button_reply" whose Choice has its id.
+func Buttons(body string, buttons ...gateway.Choice) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyButtons, Text: body, Buttons: buttons})
+}
+
+// Button is one of Buttons.
+func Button(id, title string) gateway.Choice { return gateway.Choice{ID: id, Title: title} }
+
+// List is a text with a button that opens a menu of up to ten rows; the one chosen
+// comes as an event of type "list_reply".
+func List(body, button string, sections ...gateway.MenuSection) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyList, Text: body, List: &gateway.MenuReply{Button: button, Sections: sections}})
+}
+
+// Section is a part of a List; its title may be "" when it is the only one.
+func Section(title string, rows ...gateway.Choice) gateway.MenuSection {
+	return gateway.MenuSection{Title: title, Rows: rows}
+}
+
+// Row is a row of a Section, with a description or "".
+func Row(id, title, description string) gateway.Choice {
+	return gateway.Choice{ID: id, Title: title, Description: description}
+}
+
+// Link is a text with a button that opens a URL; https only.
+func Link(body, title, url string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyLink, Text: body, Link: &gateway.LinkReply{Title: title, URL: url}})
+}
+
+// Flow is a text with a button that opens a form; what was filled in comes as an
+// event of type "form".
+func Flow(body string, form gateway.FormReply) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyFlow, Text: body, Flow: &form})
+}
+
+// Read marks the customer's message with this id (the event's ID) read. It is no
+// message: it holds up no other reply, and it does no harm when it comes twice or
+// is lost.
+func Read(messageID string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyRead, Quote: messageID})
+}
+
+// Typing marks it read and shows that we write, until the next reply or for some
+// seconds (WhatsApp: 25). It is sent with the answer: to show it while a handler
+// still works, the handler must answer first.
+func Typing(messageID string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyRead, Quote: messageID, Typing: true})
+}
