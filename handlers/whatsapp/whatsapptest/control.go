@@ -16,6 +16,7 @@ import (
 //	POST /_sandbox/verify     {"verify_token"}   the GET verification
 //	PUT  /_sandbox/limits     {"pair": bool}     the pair limit
 //	PUT  /_sandbox/callback   {"url"}            where callbacks go
+//	PUT  /_sandbox/standing   fields of Standing what is told of token and number
 //
 // and those of controlPeople.
 func (s *Sandbox) control() *sandbox.Control {
@@ -64,6 +65,14 @@ func (s *Sandbox) control() *sandbox.Control {
 		}
 		s.SetPairLimit(in.Pair)
 		return in, nil
+	})
+	c.Handle("PUT standing", func(r *http.Request) (any, error) {
+		st := s.Standing() // what is not named stays
+		if err := sandbox.ReadJSON(r, &st); err != nil {
+			return nil, err
+		}
+		s.SetStanding(st)
+		return st, nil
 	})
 	c.Handle("PUT callback", func(r *http.Request) (any, error) {
 		var in struct{ URL string }

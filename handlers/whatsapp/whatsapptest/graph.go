@@ -1,34 +1,87 @@
 package whatsapptest
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
-// number answers what Meta tells of the phone number: the fields asked for, and
-// always its id. Source: Meta, Graph API "WhatsApp Business Account Phone
-// Number".
-func (s *Sandbox) number(w http.ResponseWriter, r *http.Request) {
+// read answers a question through faults: token and path are checked first. ask
+// gets a request whose token is good.
+func (s *Sandbox) read(w http.ResponseWriter, r *http.Request, ask func(*http.Request) sandbox.Answer) {
 	call := sandbox.Call{Account: s.o.PhoneNumberID}
 	s.desk.Take(w, r, sandbox.OpRead, call, func() sandbox.Answer {
-		switch code, status, why := s.admit(r); {
-		case code == 33:
-			return missing(r.PathValue("id"))
-		case code >= 0:
+		// The id is the business of ask.
+		if code, status, why := s.admit(r); code >= 0 && code != 33 {
 			return sandbox.Answer{Status: status, Header: jsonHeader(), Body: errorBody(code, why)}
 		}
-		known := map[string]any{
-			"display_phone_number": "+" + s.o.DisplayNumber, "verified_name": "Sandbox", "quality_rating": "GREEN",
+		if proof := r.URL.Query().Get("appsecret_proof"); proof != "" && proof != s.proof() {
+			return sandbox.Answer{Status: http.StatusBadRequest, Header: jsonHeader(),
+				Body: errorBody(100, "Invalid appsecret_proof provided in the API argument"), Code: "100"}
+		}
+		return ask(r)
+	}, refuse)
+}
+
+// proof is what shows that a caller knows the secret of the token's app. Source:
+// Meta, "Securing Graph API requests".
+func (s *Sandbox) proof() string {
+	m := hmac.New(sha256.New, []byte(s.o.AppSecret))
+	m.Write([]byte(s.o.AccessToken))
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// node answers GET /{version}/{id} for the number. Source: Meta, Graph API
+// "WhatsApp Business Account Phone Number".
+func (s *Sandbox) node(w http.ResponseWriter, r *http.Request) {
+	s.read(w, r, func(r *http.Request) sandbox.Answer {
+		if r.PathValue("id") != s.o.PhoneNumberID {
+			return missing(r.PathValue("id"))
 		}
 		fields := r.URL.Query().Get("fields")
 		if fields == "" {
 			fields = "display_phone_number,verified_name,quality_rating"
 		}
-		return nodeAnswer(known, fields, s.o.PhoneNumberID)
-	}, refuse)
+		st := s.Standing()
+		return nodeAnswer(st.fields(&s.o, *s.callback.Load()), fields, s.o.PhoneNumberID)
+	})
+}
+
+// debugToken tells a token of the app about itself.
+func (s *Sandbox) debugToken(w http.ResponseWriter, r *http.Request) {
+	s.read(w, r, func(r *http.Request) sandbox.Answer {
+		st := s.Standing()
+		if r.URL.Query().Get("input_token") != s.o.AccessToken {
+			return readAnswer(map[string]any{"data": map[string]any{"is_valid": false, "scopes": []string{},
+				"error": map[string]any{"code": 190, "message": "Invalid OAuth access token - Cannot parse access token"}}})
+		}
+		return readAnswer(st.token(s.o.Now().Unix()))
+	})
+}
+
+// subscriptions lists, adds (POST) and removes (DELETE) the token's app.
+func (s *Sandbox) subscriptions(w http.ResponseWriter, r *http.Request) {
+	s.read(w, r, func(r *http.Request) sandbox.Answer {
+		if r.PathValue("id") != s.o.WABAID {
+			return missing(r.PathValue("id"))
+		}
+		st := s.Standing()
+		if r.Method == http.MethodGet {
+			return readAnswer(st.apps())
+		}
+		st.Subscribed = slices.DeleteFunc(slices.Clone(st.Subscribed), func(id string) bool { return id == st.AppID })
+		if r.Method == http.MethodPost {
+			st.Subscribed = append(st.Subscribed, st.AppID)
+		}
+		s.SetStanding(st)
+		return readAnswer(map[string]bool{"success": true})
+	})
 }
 
 // nodeAnswer picks fields of a node; one that does not exist is error 100.
@@ -41,7 +94,8 @@ func nodeAnswer(known map[string]any, fields, id string) sandbox.Answer {
 		case ok:
 			out[f] = v
 		case f != "id":
-			return refuse(100, 0)
+			return sandbox.Answer{Status: http.StatusBadRequest, Header: jsonHeader(), Code: "100",
+				Body: errorBody(100, "Tried accessing nonexisting field ("+f+")")}
 		}
 	}
 	return readAnswer(out)
