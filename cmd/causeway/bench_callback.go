@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/causewayhq/causeway/handlers/whatsapp"
+	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 // The made-up Meta app and number of every bench.
@@ -81,16 +82,20 @@ type callbackMaker struct {
 
 // newCallbackMaker makes the callbacks of so many customers.
 func newCallbackMaker(customers int) *callbackMaker {
-	bodies := whatsappBodies{PhoneNumberID: benchPhoneID, WABAID: benchWABA, Number: benchNumber}
+	business := benchBusiness()
 	m := &callbackMaker{mac: hmac.New(sha256.New, []byte(benchAppSecret)), next: 1}
 	for i := range customers {
-		body, _ := bodies.body(whatsappEvent{
-			Kind: "text", Customer: benchCustomer(i), Name: "Bench Customer", Text: benchText,
+		body, _ := business.Callback(whatsapptest.Event{
+			Kind: "text", Customer: whatsapptest.Customer{Phone: benchCustomer(i), Name: "Bench Customer"}, Text: benchText,
 			ID: "wamid.HBgLMTU1NTAwMDk5OTkVAgASGBQ" + serialMark + "AA==", At: time.Unix(1_795_900_000, 0),
-		})
+		}).Body() // a text can always be made
 		m.texts = append(m.texts, newCallbackTemplate(body))
 	}
 	return m
+}
+
+func benchBusiness() whatsapptest.Business {
+	return whatsapptest.Business{PhoneNumberID: benchPhoneID, WABAID: benchWABA, Number: benchNumber}
 }
 
 func benchCustomer(i int) string { return fmt.Sprintf("1777%07d", i) }

@@ -108,7 +108,7 @@ func (s *benchSandbox) run(ctx context.Context, gateway string) error {
 }
 
 func (s *benchSandbox) call(ctx context.Context, c statusCaller, host string) error {
-	bodies := whatsappBodies{PhoneNumberID: benchPhoneID, WABAID: benchWABA, Number: benchNumber}
+	business := benchBusiness()
 	var request []byte
 	for {
 		select {
@@ -116,7 +116,11 @@ func (s *benchSandbox) call(ctx context.Context, c statusCaller, host string) er
 			return nil
 		case st := <-s.statuses:
 			at := time.Now()
-			body, _ := bodies.body(whatsappEvent{Kind: "status", Customer: st.customer, ID: st.id, State: "sent", Marker: st.marker, At: at})
+			body, err := business.Callback(whatsapptest.Event{Kind: "status", Variant: "sent", Customer: whatsapptest.Customer{Phone: st.customer},
+				ID: st.id, Marker: st.marker, At: at}).Body()
+			if err != nil {
+				return err
+			}
 			request = c.maker.request(request[:0], host, body)
 			before := c.line.ok
 			c.line.call(ctx, request, at)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
+	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 // Sizes of the first two scenes.
@@ -135,7 +136,6 @@ func sceneWrongOrder(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	if err != nil {
 		return err
 	}
-	bodies := whatsappBodies{PhoneNumberID: r.cred.WhatsApp.PhoneNumberID, WABAID: r.cred.WhatsApp.WABAID, Number: simulatedNumber}
 	now := time.Now()
 	arrivals := []struct {
 		text string
@@ -143,7 +143,11 @@ func sceneWrongOrder(ctx context.Context, r *demoRig, s *sceneNotes) error {
 	}{{"written second, arrived first", now}, {"written first, arrived second", now.Add(-5 * time.Second)}}
 	var texts []string
 	for i, a := range arrivals {
-		body, _ := bodies.body(whatsappEvent{Kind: "text", Customer: who, Name: "Maya", Text: a.text, At: a.at, ID: fmt.Sprintf("wamid.DEMO-ORDER-%d", i)})
+		_, body, err := r.wa.Body(whatsapptest.Event{Kind: "text", Customer: whatsapptest.Customer{Phone: who, Name: "Maya"},
+			Text: a.text, At: a.at, ID: fmt.Sprintf("wamid.DEMO-ORDER-%d", i)})
+		if err != nil {
+			return err
+		}
 		if err := wanted200(r.wa.Post(ctx, body)); err != nil {
 			return err
 		}

@@ -17,91 +17,10 @@ import (
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
-	"github.com/causewayhq/causeway/handlers/whatsapp"
 )
 
-// Numbers of the made-up customers and of our side.
-const (
-	simulatedCustomer = "15550100001"
-	simulatedNumber   = "15550100099"
-	simulatedMember   = "LinXiaoyu"
-)
-
-func (c *cli) simulateWhatsAppCommand() *cobra.Command {
-	var s simulation
-	var e whatsappEvent
-	cmd := &cobra.Command{
-		Use:   "whatsapp [" + strings.Join(whatsappKinds(), "|") + "]",
-		Short: "Send WhatsApp callbacks, signed as Meta signs them",
-		Long: `Send WhatsApp callbacks to a running gateway, signed as Meta signs them (default: a
-text). status tells of a message of ours, echo of a message that a colleague wrote by
-hand, or of one of ours when --id is its id.` + simulateHelp,
-		Example: `  causeway simulate whatsapp --text "hello"
-  causeway simulate whatsapp --count 30 --customers 10 --parallel 10
-  causeway simulate whatsapp --duplicates 19
-  causeway simulate whatsapp --ago 5m
-  causeway simulate whatsapp button --choice order:cancel --text "Cancel"
-  causeway simulate whatsapp status --id wamid.X --state read
-  causeway simulate whatsapp --file body.json`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.simulateWhatsApp(cmd.Context(), &s, e, args) },
-	}
-	s.flags(cmd, simulatedCustomer)
-	f := cmd.Flags()
-	f.StringVar(&e.Name, "name", "Maya", "the customer's display name")
-	f.StringVar(&e.ChoiceID, "choice", "choice-1", "button, list: the id of what was chosen")
-	f.StringVar(&e.State, "state", "delivered", "status: sent, delivered, read, played or failed")
-	f.IntVar(&e.Code, "code", 131026, "status failed: Meta's error code")
-	f.StringVar(&e.Marker, "marker", "", "status: the marker we left on the message (ms_…)")
-	return cmd
-}
-
-func (c *cli) simulateWhatsApp(ctx context.Context, s *simulation, e whatsappEvent, args []string) error {
-	kind, err := s.kind(args, whatsappKinds())
-	if err != nil {
-		return err
-	}
-	if err := s.check(); err != nil {
-		return err
-	}
-	if kind == "status" && s.id == "" && e.Marker == "" {
-		return usageError("a status speaks of a message of ours: name it with --id or --marker")
-	}
-	cfg, err := c.loadConfig()
-	if err != nil {
-		return err
-	}
-	endpoint, account, target, err := s.target(cfg, "whatsapp")
-	if err != nil {
-		return err
-	}
-	client := simulationClient(20*time.Second, s.parallel*(1+s.copies))
-	defer client.CloseIdleConnections()
-	post := func(body []byte) func(context.Context) (int, error) {
-		return func(ctx context.Context) (int, error) {
-			return postCallback(ctx, client, target, "application/json", body,
-				whatsapp.SignatureHeader, whatsapp.Sign(endpoint.AppSecret.Reveal(), body))
-		}
-	}
-	if s.file != "" {
-		body, err := s.read(c.in)
-		if err != nil {
-			return err
-		}
-		return s.send(ctx, c, target, "file", func(int) (simulatedCallback, error) { return simulatedCallback{post: post(body)}, nil })
-	}
-	bodies := whatsappBodies{PhoneNumberID: account.PhoneNumberID, WABAID: account.WABAID, Number: simulatedNumber}
-	e.Kind = kind
-	return s.send(ctx, c, target, kind, func(n int) (simulatedCallback, error) {
-		e := e
-		e.Customer, e.Text, e.At = nthNumber(s.customer, (n-1)%s.customers), nthText(s.text, n, s.count), time.Now().Add(-s.ago)
-		if e.ID = s.id; e.ID == "" {
-			e.ID = "wamid.SIM" + rand.Text()
-		}
-		body, _ := bodies.body(e) // the kind was checked
-		return simulatedCallback{id: e.ID, post: post(body)}, nil
-	})
-}
+// simulatedMember is the made-up member of the corp.
+const simulatedMember = "LinXiaoyu"
 
 // wecomKinds are the kinds of callback of a self-built app that can be made.
 func wecomKinds() []string { return []string{"text", "image", "voice", "event"} }

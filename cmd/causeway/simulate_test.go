@@ -11,13 +11,13 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
+	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 // receiver takes callbacks, verifies and decodes them as the gateway does, and
@@ -95,6 +95,22 @@ func TestSimulate(t *testing.T) {
 		}},
 		"failed status": {[]string{"whatsapp", "status", "--id", "wamid.z", "--state", "failed", "--code", "131047"}, gateway.KindStatus, func(it *gateway.Item) bool {
 			return len(it.Content.Status.Errors) == 1 && it.Content.Status.Errors[0].Code == 131047
+		}},
+		"state by flag": {[]string{"whatsapp", "status", "--marker", "ms_1", "--state", "sent"}, gateway.KindStatus, func(it *gateway.Item) bool {
+			return it.Content.Status.State == gateway.StatusSent
+		}},
+		"no number": {[]string{"whatsapp", "--no-phone", "--username", "maya.l", "--user-id", "GB.8fQ2"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return len(it.Chat.Identities) == 1 && it.Chat.Identities[0].Value == "GB.8fQ2"
+		}},
+		"before user ids": {[]string{"whatsapp", "image", "--no-user-id", "--media-id", "55"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return len(it.Chat.Identities) == 1 && it.Chat.Identities[0].Value == simulatedCustomer && it.Content.Media.ID == "55" && it.Content.Text == ""
+		}},
+		"answer": {[]string{"whatsapp", "--quote", "wamid.q"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.QuotedID == "wamid.q" }},
+		"at a time": {[]string{"whatsapp", "--at", "2026-11-30T12:00:00Z", "--plain"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return it.OccurredAt.Equal(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC))
+		}},
+		"group": {[]string{"whatsapp", "group-text", "--group", "Zm9v"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return it.Chat.Kind == gateway.ChatGroup && it.Chat.Identities[0].Value == "Zm9v"
 		}},
 		"wecom text": {[]string{"wecom", "--text", "你好 ]]> <b>", "--from", "ChenHao"}, gateway.KindMessage, func(it *gateway.Item) bool {
 			return it.Content.Text == "你好 ]]> <b>" && it.Chat.Identities[0].As == "ChenHao"
@@ -190,6 +206,73 @@ func TestSimulateFile(t *testing.T) {
 	}
 }
 
+// TestSimulateManyInOne: one callback with many messages of many customers.
+func TestSimulateManyInOne(t *testing.T) {
+	r, path := newReceiver(t, http.StatusOK)
+	if code, _, errs := execute(t.Context(), "", "simulate", "whatsapp", "batch", "text", "-c", path, "--messages", "60", "--customers", "20"); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	customers := map[string]bool{}
+	for i := range r.items {
+		customers[r.items[i].Chat.Identities[1].Value] = true
+	}
+	if len(r.bodies) != 1 || len(r.items) != 60 || len(customers) != 20 {
+		t.Errorf("%d callbacks, %d items, %d customers", len(r.bodies), len(r.items), len(customers))
+	}
+}
+
+// TestSimulatePrint: the exact body on standard output, and a curl line whose
+// signature is that of the body; --file sends it again as it is.
+func TestSimulatePrint(t *testing.T) {
+	r, path := newReceiver(t, http.StatusOK)
+	code, out, errs := execute(t.Context(), "", "simulate", "whatsapp", "-c", path, "--print", "--text", "it's größer")
+	if code != exitOK || !strings.HasPrefix(out, `{"object":"whatsapp_business_account"`) || !strings.HasSuffix(out, "}") {
+		t.Fatalf("exit code %d: %s%s", code, out, errs)
+	}
+	if len(r.bodies) != 0 {
+		t.Error("it was sent")
+	}
+	secret := r.secret(t, path)
+	if !strings.Contains(errs, whatsapp.Sign(secret, []byte(out))) || !strings.Contains(errs, `it'\''s gr\u00f6`) ||
+		!strings.Contains(errs, "curl -sS -X POST 'http://127.0.0.1:") || strings.Contains(errs, secret) {
+		t.Errorf("said %s", errs)
+	}
+	if code, _, errs := execute(t.Context(), out, "simulate", "whatsapp", "-c", path, "--file", "-"); code != exitOK || string(r.bodies[0]) != out {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	code, out, _ = execute(t.Context(), "", "simulate", "whatsapp", "-c", path, "--print", "--json", "--count", "2")
+	var list []printedCallback
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitOK || len(list) != 2 || list[0].Body == list[1].Body ||
+		list[1].Signature != whatsapp.Sign(secret, []byte(list[1].Body)) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func (r *receiver) secret(t *testing.T, path string) string {
+	t.Helper()
+	cfg, err := config.Load(path, os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Endpoints[0].AppSecret.Reveal()
+}
+
+func TestSimulateList(t *testing.T) {
+	code, out, _ := execute(t.Context(), "", "simulate", "whatsapp", "--list")
+	if n := strings.Count(out, "\n"); code != exitOK || n != len(whatsapptest.Kinds())+1 || !strings.Contains(out, "reaction-removed") {
+		t.Errorf("exit code %d, %d lines:\n%s", code, n, out)
+	}
+	code, out, _ = execute(t.Context(), "", "simulate", "whatsapp", "--list", "--json")
+	var list []listedKind
+	if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitOK || len(list) != len(whatsapptest.Kinds()) {
+		t.Errorf("%v: %s", err, out)
+	}
+	code, out, _ = execute(t.Context(), "", "__complete", "simulate", "whatsapp", "status", "")
+	if code != exitOK || !strings.Contains(out, "delivered\nsent\n") {
+		t.Errorf("completion: %s", out)
+	}
+}
+
 func TestSimulateErrors(t *testing.T) {
 	_, busy := newReceiver(t, http.StatusServiceUnavailable)
 	gone, away := newReceiver(t, http.StatusOK)
@@ -203,7 +286,20 @@ func TestSimulateErrors(t *testing.T) {
 		"wecom not 200":   {[]string{"wecom", "-c", busy}, exitFailed, "not answered 200"},
 		"nothing there":   {[]string{"whatsapp", "-c", away}, exitUnreachable, "nothing answers at"},
 		"no file":         {[]string{"whatsapp", "-c", busy, "--file", filepath.Join(t.TempDir(), "x")}, exitUsage, "--file:"},
-		"unknown kind":    {[]string{"whatsapp", "-c", busy, "fax"}, exitUsage, "one of text, image, button, list, status, echo"},
+		"unknown kind":    {[]string{"whatsapp", "-c", busy, "fax"}, exitUsage, "--list"},
+		"near kind":       {[]string{"whatsapp", "-c", busy, "reactoin"}, exitUsage, "perhaps reaction"},
+		"half a kind":     {[]string{"whatsapp", "-c", busy, "template"}, exitUsage, "template-status, template-quality"},
+		"near nothing":    {[]string{"whatsapp", "-c", busy, "xyzzy"}, exitUsage, "no kind of callback; see"},
+		"unknown variant": {[]string{"whatsapp", "-c", busy, "sticker", "moving"}, exitUsage, "still, animated"},
+		"no variants":     {[]string{"whatsapp", "-c", busy, "text", "loud"}, exitUsage, "text has no variants"},
+		"two variants":    {[]string{"whatsapp", "-c", busy, "status", "read", "--state", "sent", "--id", "x"}, exitUsage, "two things"},
+		"two times":       {[]string{"whatsapp", "-c", busy, "--at", "2026-11-30T12:00:00Z", "--ago", "1h"}, exitUsage, "two things"},
+		"what time":       {[]string{"whatsapp", "-c", busy, "--at", "noon"}, exitUsage, "--at must be like"},
+		"nobody":          {[]string{"whatsapp", "-c", busy, "--no-phone", "--no-user-id"}, exitUsage, "nobody is left"},
+		"one of many":     {[]string{"whatsapp", "-c", busy, "--user-id", "US.1", "--customers", "2"}, exitUsage, "one customer"},
+		"too large":       {[]string{"whatsapp", "-c", busy, "batch", "--messages", "0"}, exitUsage, "--messages must be"},
+		"too many":        {[]string{"whatsapp", "-c", busy, "group-status", "--id", "x", "--participants", "9"}, exitUsage, "--participants must be"},
+		"print twice":     {[]string{"whatsapp", "-c", busy, "--print", "--duplicates", "1"}, exitUsage, "--print sends nothing"},
 		"file and kind":   {[]string{"wecom", "-c", busy, "image", "--file", "-"}, exitUsage, "--file takes the place"},
 		"status of what":  {[]string{"whatsapp", "-c", busy, "status"}, exitUsage, "--id or --marker"},
 		"id of many":      {[]string{"whatsapp", "-c", busy, "--id", "x", "--count", "2"}, exitUsage, "--duplicates"},
@@ -224,33 +320,6 @@ func TestSimulateErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-// FuzzWhatsAppBodies: whatever the text, the signed bytes are Meta's form and the
-// gateway reads the text back.
-func FuzzWhatsAppBodies(f *testing.F) {
-	for _, text := range []string{"hello", "a/b\\c\"", "größer", "😀", "\u2028 \x00", "<b>&amp;</b>", "\ud7ff\ue000\uffff"} {
-		f.Add(text, "+15550100001")
-	}
-	e := whatsapp.NewEndpoint(whatsapp.EndpointConfig{Secrets: []string{"secret"}})
-	f.Fuzz(func(t *testing.T, text, customer string) {
-		if !utf8.ValidString(text) || !utf8.ValidString(customer) {
-			t.Skip("Meta sends valid UTF-8")
-		}
-		body, ok := whatsappBodies{PhoneNumberID: "1", WABAID: "2", Number: "3"}.body(whatsappEvent{Kind: "text", Customer: customer, ID: "wamid.x", Text: text, At: time.Unix(1_800_000_000, 0)})
-		if !ok {
-			t.Fatal("no body")
-		}
-		for _, c := range body {
-			if c >= 0x80 {
-				t.Fatal("a byte beyond ASCII")
-			}
-		}
-		items, _, err := e.Decode(&gateway.Payload{Body: body})
-		if err != nil || len(items) != 1 || items[0].Content.Text != text {
-			t.Fatalf("read %+v, %v", items, err)
-		}
-	})
 }
 
 func FuzzEncryptedPart(f *testing.F) {
@@ -278,6 +347,7 @@ func TestEncryptedPart(t *testing.T) {
 func TestNth(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
 		{nthNumber("+0099", 1), "+0100"}, {nthNumber("15550100001", 0), "15550100001"}, {nthNumber("US.123", 4), "US.123"},
+		{strings.Join(nearKinds("butten"), " "), "button"}, {strings.Join(nearKinds("STATUS"), " "), "status call-status group-status standby-status template-status app-state-sync"},
 		{nthName("Lin", 0), "Lin"}, {nthName("Lin", 2), "Lin-3"}, {nthText("a", 1, 1), "a"}, {nthText("a", 2, 3), "a 2"},
 	} {
 		if tc.got != tc.want {
