@@ -38,9 +38,9 @@ func TestCase13Batch(t *testing.T) {
 				order = append(order, ev.ID)
 			}
 		}
-		// Four texts; what is unsupported, of a system, new, an error of the
-		// number and news of the account are notices.
-		if kinds[gateway.KindMessage] != 4 || kinds[gateway.KindStatus] != 2 || kinds[gateway.KindNotice] != 5 {
+		// Four texts; what is unsupported or new and an error of the number are
+		// notices, a customer's new number and news of the account are state.
+		if kinds[gateway.KindMessage] != 4 || kinds[gateway.KindStatus] != 2 || kinds[gateway.KindNotice] != 3 || kinds[gateway.KindState] != 2 {
 			t.Errorf("kinds %v", kinds)
 		}
 		if !slices.Equal(order, []string{"wamid.B1", "wamid.B2", "wamid.B3", "wamid.B7"}) {

@@ -60,9 +60,9 @@ func TestCase13Batch(t *testing.T) {
 	if diff := cmp.Diff([]string{"wamid.B1", "wamid.B2", "wamid.B3", "wamid.B7"}, order); diff != "" {
 		t.Errorf("order of one sender:\n%s", diff)
 	}
-	// Four texts; unsupported, system, a new type, the errors and the new event
-	// of an account are notices.
-	want := map[gateway.Kind]int{gateway.KindMessage: 4, gateway.KindStatus: 2, gateway.KindNotice: 5}
+	// Four texts; unsupported, a new type and the errors are notices, the new
+	// number of a customer and the news of the account are state.
+	want := map[gateway.Kind]int{gateway.KindMessage: 4, gateway.KindStatus: 2, gateway.KindNotice: 3, gateway.KindState: 2}
 	if diff := cmp.Diff(want, n); diff != "" {
 		t.Errorf("kinds:\n%s", diff)
 	}

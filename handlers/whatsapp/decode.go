@@ -71,6 +71,9 @@ type scope struct {
 	number   string
 	contacts contacts
 	digest   *string // of the value, once it was needed
+	// observed and prefix mark items that are recorded and never offered.
+	observed gateway.Observed
+	prefix   string // of every key made from an id
 }
 
 func (d *decoder) entry(v value) {
@@ -103,8 +106,14 @@ func (d *decoder) change(s scope, c value) {
 	s.value = o.get("value")
 	s.findAccount()
 	switch s.field {
-	case "messages", "smb_message_echoes", "message_echoes":
+	case "messages", "smb_message_echoes", "message_echoes", "smb_app_state_sync", "calls",
+		"user_preferences", "automatic_events", "user_id_update", "group_lifecycle_update",
+		"group_participants_update", "group_settings_update", "group_status_update":
 		d.parts(s)
+	case "standby":
+		d.standby(s)
+	case "history":
+		d.history(s)
 	default:
 		d.add(s.changeNotice())
 	}
@@ -120,6 +129,9 @@ func (s *scope) findAccount() {
 		meta = o.object("recipient")
 	}
 	s.number = digits(meta.text("display_phone_number"))
+	if s.number == "" { // notices about a number of a WABA
+		s.number = digits(firstText(o, "display_phone_number", "phone_number"))
+	}
 	if id := meta.text("phone_number_id"); id != "" {
 		s.account = id
 		return
@@ -129,31 +141,28 @@ func (s *scope) findAccount() {
 	}
 }
 
-// parts reads a value of messages, statuses and the like, member by member in
-// the order of the body.
+// parts reads a value that holds lists of items.
 func (d *decoder) parts(s scope) {
 	if !s.value.isObject() {
 		d.add(s.broken(s.change, "value is no object"))
 		return
 	}
-	o := s.value.object()
-	s.contacts = newContacts(o.get("contacts"))
+	s.contacts = newContacts(s.value.object().get("contacts"))
+	d.members(s, s.value.object())
+}
+
+// members reads the lists of an object, member by member in the order of the
+// body.
+func (d *decoder) members(s scope, o object) {
 	before := len(d.items)
 	for _, m := range o {
 		read := s.reader(m)
 		switch {
-		case read == nil:
-			continue
-		case m.val.isNull():
+		case read == nil, m.val.isNull():
 		case !m.val.isArray():
 			d.add(s.broken(m.val, m.name+" is no list"))
-			continue
-		}
-		for i, v := range m.val.elements() {
-			if len(d.items) > maxItems {
-				return
-			}
-			d.add(read(i, v))
+		default:
+			d.each(m, read)
 		}
 	}
 	if len(d.items) == before {
@@ -162,24 +171,53 @@ func (d *decoder) parts(s scope) {
 	}
 }
 
+// each reads the elements of a list.
+func (d *decoder) each(m member, read func(int, value) gateway.Item) {
+	for i, v := range m.val.elements() {
+		if len(d.items) > maxItems {
+			return
+		}
+		d.add(read(i, v))
+	}
+}
+
 // reader returns how the elements of a member of value are read; nil for what
 // is no list of items. A list nobody knows is read as notices, so that a new
 // kind of item is not lost beside known ones; a new object or text beside items
-// says something about them and stays in the archive.
+// says something about them and stays in the archive. Messages and receipts are
+// read where they belong and nowhere else: under another field they are old, or
+// somebody else's.
 func (s scope) reader(m member) func(int, value) gateway.Item {
+	here := s.field == "messages" || s.field == "standby"
 	switch {
 	case m.name == "messaging_product", m.name == "metadata", m.name == "contacts":
 		return nil
 	case m.name == "errors":
 		return s.valueError
+	case m.name == "message_echoes" && s.field == "standby":
+		return s.standbyEcho
 	case m.name == "message_echoes":
 		return s.echo
-	case s.field == "messages" && m.name == "messages":
+	case m.name == "messages" && here:
 		return s.message
-	case s.field == "messages" && m.name == "statuses":
+	case m.name == "statuses" && here:
 		return s.status
+	case m.name == "statuses" && s.field == "calls":
+		return s.callStatus
+	case m.name == "calls":
+		return s.call
 	case m.name == "user_actions":
 		return s.userAction
+	case m.name == "user_preferences":
+		return s.preference
+	case m.name == "state_sync":
+		return s.stateSync
+	case m.name == "groups":
+		return s.group
+	case m.name == "automatic_events":
+		return s.automaticEvent
+	case m.name == "user_id_update":
+		return s.userIDUpdate
 	case !m.val.isArray():
 		return nil
 	}
@@ -188,13 +226,16 @@ func (s scope) reader(m member) func(int, value) gateway.Item {
 
 // item begins an item of this place in the account's own conversation.
 func (s scope) item(kind gateway.Kind, key string) gateway.Item {
-	return gateway.Item{
+	it := gateway.Item{
 		AccountID:     s.account,
 		AccountNumber: s.number,
 		Kind:          kind,
-		Key:           key,
+		Key:           s.prefix + key,
 		Chat:          s.accountChat(),
+		Observed:      s.observed,
 	}
+	it.Content.Observed = s.observed
+	return it
 }
 
 func (s scope) accountChat() gateway.Chat {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -44,6 +46,9 @@ func (o object) object(name string) object { return o.get(name).object() }
 func (v value) isObject() bool { return len(v) > 0 && v[0] == '{' }
 func (v value) isArray() bool  { return len(v) > 0 && v[0] == '[' }
 func (v value) isString() bool { return len(v) > 0 && v[0] == '"' }
+
+// isTrue is the word true; everything else is not.
+func (v value) isTrue() bool { return string(v) == "true" }
 
 // isNull says whether there is nothing: absent, or the word null.
 func (v value) isNull() bool { return len(v) == 0 || v[0] == 'n' }
@@ -94,11 +99,75 @@ func (v value) text() string {
 	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return string(inner)
 	}
-	var s string
-	if json.Unmarshal(v, &s) != nil {
-		return ""
+	return unquote(inner)
+}
+
+// unquote resolves the escapes of a string that json.Valid accepted, as
+// json.Unmarshal would; that one checks the string a second time, which costs
+// half as much as all the rest of a large batch.
+func unquote(s []byte) string {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == '\\' && s[i+1] == 'u':
+			r := hexRune(s[i+2:])
+			i += 6
+			if utf16.IsSurrogate(r) {
+				pair := unicode.ReplacementChar
+				if i+6 <= len(s) && s[i] == '\\' && s[i+1] == 'u' {
+					pair = utf16.DecodeRune(r, hexRune(s[i+2:]))
+				}
+				if r = pair; r != unicode.ReplacementChar {
+					i += 6
+				}
+			}
+			b = utf8.AppendRune(b, r)
+		case c == '\\':
+			b = append(b, escaped(s[i+1]))
+			i += 2
+		case c < utf8.RuneSelf:
+			b = append(b, c)
+			i++
+		default:
+			r, n := utf8.DecodeRune(s[i:])
+			b = utf8.AppendRune(b, r)
+			i += n
+		}
 	}
-	return s
+	return string(b)
+}
+
+// hexRune reads the four digits of \uXXXX.
+func hexRune(s []byte) rune {
+	var r rune
+	for _, c := range s[:4] {
+		switch {
+		case c <= '9':
+			c -= '0'
+		case c <= 'F':
+			c -= 'A' - 10
+		default:
+			c -= 'a' - 10
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+func escaped(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c // quote, backslash, slash
 }
 
 // number returns a whole number, given as number or as text; 0 for all else.
@@ -108,6 +177,13 @@ func (v value) number() int64 {
 		return 0
 	}
 	return n
+}
+
+// degrees returns a coordinate, given as number or as text, within the bounds of
+// the earth.
+func (v value) degrees(most float64) (float64, bool) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(v.text()), 64)
+	return f, err == nil && f >= -most && f <= most
 }
 
 // time returns the instant of a timestamp, which comes as text or number, in
@@ -169,14 +245,19 @@ func skipComma(v value, i int) int {
 	return i
 }
 
-// skipString returns the index behind the string that begins at i.
+// skipString returns the index behind the string that begins at i. A quote ends
+// it unless an odd number of backslashes is before it.
 func skipString(v value, i int) int {
-	for i++; v[i] != '"'; i++ {
-		if v[i] == '\\' {
-			i++
+	for i++; ; i++ {
+		i += bytes.IndexByte(v[i:], '"')
+		slash := i
+		for v[slash-1] == '\\' {
+			slash--
+		}
+		if (i-slash)%2 == 0 {
+			return i + 1
 		}
 	}
-	return i + 1
 }
 
 // skipValue returns the index behind the value that begins at i.

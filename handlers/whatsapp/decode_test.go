@@ -33,6 +33,16 @@ func TestBrokenItems(t *testing.T) {
 		"image is text":         {`{"from":"15550100002","id":"wamid.ODD","type":"image","image":"x"}`, "image is no object"},
 		"interactive is a list": {`{"from":"15550100002","id":"wamid.ODD","type":"interactive","interactive":[]}`, "interactive is no object"},
 		"reply is missing":      {`{"from":"15550100002","id":"wamid.ODD","type":"interactive","interactive":{"type":"list_reply"}}`, "list_reply is no object"},
+		"reaction to nothing":   {`{"from":"15550100002","id":"wamid.ODD","type":"reaction","reaction":{"emoji":"x"}}`, "reaction without the message it is about"},
+		"edit of nothing":       {`{"from":"15550100002","id":"wamid.ODD","type":"edit","edit":[]}`, "edit without the message it is about"},
+		"edit to nothing":       {`{"from":"15550100002","id":"wamid.ODD","type":"edit","edit":{"original_message_id":"m","message":{"type":"text"}}}`, "edit: text without body"},
+		"revoke is text":        {`{"from":"15550100002","id":"wamid.ODD","type":"revoke","revoke":"wamid.X"}`, "revoke without the message it is about"},
+		"place off the earth":   {`{"from":"15550100002","id":"wamid.ODD","type":"location","location":{"latitude":91,"longitude":0}}`, "location without coordinates"},
+		"place is not a number": {`{"from":"15550100002","id":"wamid.ODD","type":"location","location":{"latitude":"NaN","longitude":0}}`, "location without coordinates"},
+		"cards are an object":   {`{"from":"15550100002","id":"wamid.ODD","type":"contacts","contacts":{}}`, "contacts is no list"},
+		"order is a list":       {`{"from":"15550100002","id":"wamid.ODD","type":"order","order":[]}`, "order is no object"},
+		"form is text":          {`{"from":"15550100002","id":"wamid.ODD","type":"interactive","interactive":{"type":"nfm_reply","nfm_reply":"x"}}`, "nfm_reply is no object"},
+		"id is too long":        {`{"from":"15550100002","id":"` + strings.Repeat("x", 1025) + `","type":"text","text":{"body":"x"}}`, "message with an id that is too long"},
 		"button is text":        {`{"from":"15550100002","id":"wamid.ODD","type":"button","button":"yes"}`, "button is no object"},
 		"too deep":              {`{"from":"15550100002","id":"wamid.ODD","type":"new","new":` + deep + `}`, "nested too deep"},
 	} {
@@ -192,13 +202,18 @@ func TestContactsAreJoinedByID(t *testing.T) {
 		7, {"profile":[]}, null],`
 	for _, tt := range []struct{ ids, name string }{
 		{`"from":"15550100001"`, "Number"},
-		{`"from_user_id":"US.1"`, "user"},
-		{`"from":"15550100001","from_user_id":"US.1"`, "user"},
+		{`"from_user_id":"US.1"`, "@user"},
+		{`"from":"US.1"`, "@user"},
+		{`"from":"15550100001","from_user_id":"US.1"`, "@user"},
 		{`"from":"15550100001","from_user_id":"US.2"`, "Number"},
 		{`"from":"15550100002"`, ""},
 	} {
 		it := decode(t, inValue(contacts+`"messages":[{`+tt.ids+`,"id":"i","type":"text","text":{"body":"x"}}]`))[0]
-		if it.Content.From == nil || it.Content.From.Name != tt.name {
+		name, username := tt.name, ""
+		if u, ok := strings.CutPrefix(tt.name, "@"); ok {
+			name, username = "", u
+		}
+		if it.Content.From == nil || it.Content.From.Name != name || it.Content.From.Username != username {
 			t.Errorf("%s: %+v", tt.ids, it.Content.From)
 		}
 	}
@@ -235,29 +250,49 @@ func TestMediaThatCouldNotBeFetched(t *testing.T) {
 	}
 }
 
-// TestOldNewsIsNotFresh: messages under history and standby are one notice, and
-// cannot be taken for the message itself.
+// TestOldNewsIsNotFresh: messages under history and standby are never offered,
+// and cannot be taken for, or swallow, the message itself; nor can a call's state
+// be taken for what became of a message.
 func TestOldNewsIsNotFresh(t *testing.T) {
 	fresh := decode(t, inValue(`"messages":[`+goodMessage+`]`))[0]
-	for field, members := range map[string]string{
-		"history": `"messages":[` + goodMessage + `,` + goodMessage + `]`,
-		"standby": `"standby":{"messages":[` + goodMessage + `]}`,
-		"calls":   `"statuses":[{"id":"wacid.1","status":"RINGING","type":"call","recipient_id":"15550100001"}]`,
+	seen := map[string]string{gateway.EventID("whatsapp", &fresh): "fresh"}
+	for _, c := range []struct {
+		field, members string
+		want           gateway.Observed
+	}{
+		{"history", `"messages":[` + goodMessage + `]`, gateway.ObservedHistory},
+		{"history", `"history":[{"threads":[{"id":"15550100001","messages":[` + goodMessage + `]}]}]`, gateway.ObservedHistory},
+		{"standby", `"standby":{"messages":[` + goodMessage + `]}`, gateway.ObservedStandby},
+		{"standby", `"messages":[` + goodMessage + `]`, gateway.ObservedStandby},
+		{"history", `"conversations":[` + goodMessage + `]`, gateway.ObservedHistory},
 	} {
-		items := decode(t, inField(field, members))
-		if len(items) != 1 || items[0].Kind != gateway.KindNotice || items[0].Content.Type != field {
-			t.Errorf("%s: %+v", field, items)
+		items := decode(t, inField(c.field, c.members))
+		if len(items) != 1 || items[0].Observed != c.want || items[0].Err != "" {
+			t.Errorf("%s: %+v", c.field, items)
 			continue
 		}
-		if gateway.EventID("whatsapp", &items[0]) == gateway.EventID("whatsapp", &fresh) {
-			t.Errorf("%s: swallows the message", field)
+		id := gateway.EventID("whatsapp", &items[0])
+		if other := seen[id]; other != "" {
+			t.Errorf("%s %s is the same event as %s", c.field, c.members, other)
 		}
+		seen[id] = c.field + " " + c.members
 	}
 	// The same mistake one level up: messages under the field of echoes.
 	for _, it := range decode(t, inField("smb_message_echoes", `"messages":[`+goodMessage+`]`)) {
 		if it.Kind != gateway.KindNotice {
 			t.Errorf("messages under echoes are %s", it.Kind)
 		}
+	}
+	for _, field := range []string{"calls", "messages"} {
+		it := decode(t, inField(field, `"statuses":[{"id":"wacid.1","status":"RINGING","type":"call","recipient_id":"15550100001"}]`))[0]
+		if it.Kind != gateway.KindNotice || it.Content.Status != nil || it.Key != "c:wacid.1:RINGING" || it.Content.Call.Event != "ringing" {
+			t.Errorf("under %s: %+v", field, it)
+		}
+	}
+	// Under calls even without the type.
+	it := decode(t, inField("calls", `"statuses":[{"id":"wacid.1","status":"ACCEPTED","recipient_id":"15550100001"}]`))[0]
+	if it.Content.Status != nil || it.Key != "c:wacid.1:ACCEPTED" {
+		t.Errorf("%+v", it)
 	}
 }
 
@@ -322,26 +357,30 @@ func TestNoticeKeys(t *testing.T) {
 	}
 }
 
-// TestCustomerOfANotice: one customer named puts it in their conversation, two
-// in the account's.
+// TestCustomerOfANotice: what is about one customer is in their conversation,
+// each element in its own; what names nobody, or two, is in the account's.
 func TestCustomerOfANotice(t *testing.T) {
 	for _, tt := range []struct{ field, members, want string }{
-		{"calls", `"contacts":[{"wa_id":"1","user_id":"US.1"}],"calls":[{"id":"wacid.1","event":"connect"}]`, "single bsuid:US.1"},
-		{"calls", `"calls":[{"id":"wacid.1","event":"connect","from":"1","to":"901","direction":"USER_INITIATED"}]`, "single phone:1"},
-		{"calls", `"calls":[{"id":"wacid.1","event":"connect","from":"901","to":"1","direction":"BUSINESS_INITIATED"}]`, "single phone:1"},
-		{"user_preferences", `"user_preferences":[{"user_id":"US.1"},{"user_id":"US.1"}]`, "single bsuid:US.1"},
-		{"user_preferences", `"user_preferences":[{"user_id":"US.1"},{"user_id":"US.2"}]`, "account account:901"},
-		{"standby", `"standby":{"message_echoes":[{"id":"e","message":{"to":"+1","type":"text"}}]}`, "single phone:1"},
-		{"standby", `"standby":{"statuses":[{"id":"e","recipient_user_id":"US.1"}]}`, "single bsuid:US.1"},
-		{"group_lifecycle_update", `"groups":[{"group_id":"G=","type":"group_create"}]`, "group group:G="},
-		{"group_lifecycle_update", `"groups":[{"group_id":"G="},{"group_id":"H="}]`, "account account:901"},
-		{"history", `"contacts":[{"wa_id":"1"}],"history":[{}]`, "account account:901"},
-		{"orders_v2", `"x":1`, "account account:901"},
+		{"calls", `"contacts":[{"wa_id":"1","user_id":"US.1"}],"calls":[{"id":"wacid.1","event":"connect"}]`, "notice single bsuid:US.1"},
+		{"calls", `"calls":[{"id":"wacid.1","event":"connect","from":"1","to":"901","direction":"USER_INITIATED"}]`, "notice single phone:1"},
+		{"calls", `"calls":[{"id":"wacid.1","event":"connect","from":"901","to":"1","direction":"BUSINESS_INITIATED"}]`, "notice single phone:1"},
+		{"calls", `"calls":[{"id":"wacid.1","event":"connect","from":"15550100099","to":"1"}]`, "notice single phone:1"},
+		{"calls", `"calls":[{"id":"wacid.1","event":"connect","from":"1","to":"15550100099"}]`, "notice single phone:1"},
+		{"user_preferences", `"user_preferences":[{"user_id":"US.1"},{"user_id":"US.2"}]`, "state single bsuid:US.1"},
+		{"user_preferences", `"user_preferences":[{"value":"stop"}]`, "state account account:901"},
+		{"standby", `"standby":{"message_echoes":[{"id":"e","message":{"to":"+1","type":"text"}}]}`, "echo single phone:1"},
+		{"standby", `"standby":{"statuses":[{"id":"e","status":"sent","recipient_user_id":"US.1"}]}`, "status single bsuid:US.1"},
+		{"group_lifecycle_update", `"groups":[{"group_id":"G=","type":"group_create"},{"group_id":"H="}]`, "state group group:G="},
+		{"group_lifecycle_update", `"groups":[{"type":"group_create","errors":[{"code":131207}]}]`, "notice account account:901"},
+		{"history", `"contacts":[{"wa_id":"1"}],"history":[{}]`, "notice account account:901"},
+		{"orders_v2", `"x":1`, "notice account account:901"},
+		{"orders_v2", `"contacts":[{"wa_id":"1"}],"x":1`, "notice single phone:1"},
+		{"orders_v2", `"contacts":[{"wa_id":"1"},{"wa_id":"2"}],"x":1`, "notice account account:901"},
 	} {
 		it := decode(t, inField(tt.field, tt.members))[0]
-		got := string(it.Chat.Kind) + " " + it.Chat.Identities[0].Kind + ":" + it.Chat.Identities[0].Value
-		if got != tt.want || it.Kind != gateway.KindNotice || it.Content.From != nil {
-			t.Errorf("%s %s: %s", tt.field, tt.members, got)
+		got := string(it.Kind) + " " + string(it.Chat.Kind) + " " + it.Chat.Identities[0].Kind + ":" + it.Chat.Identities[0].Value
+		if got != tt.want || it.Err != "" {
+			t.Errorf("%s %s: %s %s", tt.field, tt.members, got, it.Err)
 		}
 	}
 	it := decode(t, []byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messaging_handovers","value":
@@ -354,28 +393,65 @@ func TestCustomerOfANotice(t *testing.T) {
 	if it.AccountID != "waba:77" {
 		t.Errorf("account %s", it.AccountID)
 	}
+	it = decode(t, []byte(`{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"security","value":
+		{"display_phone_number":"+1 555-010-0099","event":"PIN_CHANGED"}}]}]}`))[0]
+	if it.AccountID != "waba:1" || it.AccountNumber != "15550100099" {
+		t.Errorf("account %s, number %s", it.AccountID, it.AccountNumber)
+	}
 }
 
-// TestSystemMessages: the old ids of a customer lead, so that the conversation
-// is found, and the new ones follow, so that they are learned.
+// TestSystemMessages: the old ids of a customer lead and are retired, so that
+// the conversation is found, and the new ones follow, so that they are learned.
+// An id that goes on is not retired.
 func TestSystemMessages(t *testing.T) {
+	const body = `"body":"User A changed from 15550100001 to 15550100009 changed from 15550100003 to +15550100004."`
 	for members, want := range map[string]string{
-		`"from":"1","system":{"type":"user_changed_number","wa_id":"2","user_id":"US.2","previous_user_id":"US.1"}`: "US.1 1 US.2 2",
-		`"from":"1","system":{"type":"user_changed_user_id","user_id":"US.2"}`:                                      "1 US.2",
-		`"from":"1","system":{"type":"user_changed_number","wa_id":"2"}`:                                            "1 2",
-		`"from":"1","system":{"type":"customer_identity_changed"}`:                                                  "1",
-		`"from":"1","system":{"type":"customer_identity_changed","wa_id":"1"}`:                                      "1",
-		`"from_user_id":"US.1","system":{"user_id":"US.2","previous_user_id":"US.1"}`:                               "US.1 US.2",
+		`"from":"1","system":{"type":"user_changed_number","wa_id":"2","user_id":"US.2","previous_user_id":"US.1"}`:              "US.1* 1* US.2 2",
+		`"from":"1","system":{"type":"user_changed_number","wa_id":"2","user_id":"US.1"}`:                                        "1* US.1 2",
+		`"from":"1","from_user_id":"US.1","system":{"type":"user_changed_number","wa_id":"2","user_id":"US.1"}`:                  "1* US.1 2",
+		`"from":"1","system":{"type":"user_changed_user_id","user_id":"US.2"}`:                                                   "1* US.2",
+		`"from":"1","system":{"type":"user_changed_number","wa_id":"2"}`:                                                         "1* 2",
+		`"from":"1","system":{"type":"user_changed_number","new_wa_id":"2"}`:                                                     "1* 2",
+		`"system":{"type":"user_changed_number","customer":"1","wa_id":"2"}`:                                                     "1* 2",
+		`"from":"2","system":{"type":"user_changed_number","wa_id":"2","previous_user_id":"US.1","user_id":"US.2"}`:              "US.1* US.2 2",
+		`"system":{"type":"user_changed_user_id",` + body + `}`:                                                                  "15550100003* 15550100004",
+		`"system":{"type":"user_changed_user_id","user_id":"US.2",` + body + `}`:                                                 "15550100003* US.2",
+		`"system":{"type":"user_changed_user_id","user_id":"US.2","previous_user_id":"US.1",` + body + `}`:                       "US.1* US.2",
+		`"system":{"user_id":"US.2","previous_user_id":"US.1","parent_user_id":"US.ENT.2","previous_parent_user_id":"US.ENT.1"}`: "US.1* US.ENT.1* US.2 US.ENT.2",
+		`"from_user_id":"US.1","system":{"user_id":"US.2","previous_user_id":"US.1"}`:                                            "US.1* US.2",
+		`"from":"1","system":{"type":"customer_identity_changed"}`:                                                               "1",
+		`"from":"1","system":{"type":"customer_identity_changed","wa_id":"1"}`:                                                   "1",
+		`"from":"1","system":{"type":"customer_identity_changed","user_id":"US.1"}`:                                              "US.1 1",
+		`"from":"1","system":{"type":"new","body":"User x changed from 15550100001 to 15550100002"}`:                             "1",
+		`"from":"1","system":{"type":"user_changed_number"}`:                                                                     "1",
+		`"from":"1"`:                  "1",
 		`"system":{"user_id":"US.2"}`: "US.2",
+		`"system":{"type":"user_changed_user_id","user_id":"US.2","body":"User 1 changed from 1 to 2"}`: "US.2",
 	} {
 		it := decode(t, inValue(`"messages":[{"id":"i","type":"system","timestamp":"1",`+members+`}]`))[0]
 		var got []string
+		retired := 0
 		for _, id := range it.Chat.Identities {
+			if id.Retired {
+				id.Value += "*"
+				retired++
+			}
 			got = append(got, id.Value)
 		}
-		if strings.Join(got, " ") != want || it.Kind != gateway.KindNotice || it.Err != "" {
-			t.Errorf("%s: %v %s", members, got, it.Err)
+		kind := gateway.KindNotice
+		if retired > 0 {
+			kind = gateway.KindState
 		}
+		if strings.Join(got, " ") != want || it.Kind != kind || it.Err != "" {
+			t.Errorf("%s: %v, want %s; %s %s", members, got, want, it.Kind, it.Err)
+		}
+		if c := it.Content.Identity; (c == nil) != (retired == 0) || c != nil && (len(c.Before) != retired || len(c.After) != len(got)-retired) {
+			t.Errorf("%s: change %+v", members, c)
+		}
+	}
+	it := decode(t, inValue(`"messages":[{"id":"i","type":"system","system":{"type":"user_changed_number"}}]`))[0]
+	if it.Err != "bad item: message without sender" {
+		t.Errorf("Err %q", it.Err)
 	}
 }
 
@@ -395,10 +471,12 @@ func TestSmallPrint(t *testing.T) {
 	if it.Chat.Kind != gateway.ChatAccount || it.Content.Type != "user_actions" || it.OccurredAt.IsZero() {
 		t.Errorf("%+v", it)
 	}
-	// Several calls in one change have no key of one of them.
-	it = decode(t, inField("calls", `"calls":[{"id":"wacid.1","event":"connect"},{"id":"wacid.2","event":"connect"}]`))[0]
-	if !strings.HasPrefix(it.Key, "h:") {
-		t.Errorf("key %s", it.Key)
+	// Each call of one change is its own; one without id or step has a key all
+	// the same.
+	items := decode(t, inField("calls", `"calls":[{"id":"wacid.1","event":"connect"},{"id":"wacid.2","event":"connect"},{"id":"wacid.3"},{"event":"connect"}]`))
+	if items[0].Key != "c:wacid.1:connect" || items[1].Key != "c:wacid.2:connect" || !strings.HasPrefix(items[2].Key, "h:") ||
+		!strings.HasPrefix(items[3].Key, "h:") || items[2].Key == items[3].Key {
+		t.Errorf("keys %s %s %s %s", items[0].Key, items[1].Key, items[2].Key, items[3].Key)
 	}
 }
 

@@ -79,12 +79,14 @@ func checkItem(t testing.TB, it *gateway.Item) {
 	if it.Key == "" || it.AccountID == "" || it.Content.Type == "" {
 		t.Errorf("an item without key, account or type: %q %q %q", it.Key, it.AccountID, it.Content.Type)
 	}
-	b, err := gateway.EncodeContent(&it.Content)
-	if err != nil {
-		t.Fatalf("content cannot be encoded: %v", err)
+	if it.Content.Observed != it.Observed {
+		t.Errorf("observed %q, the event says %q", it.Observed, it.Content.Observed)
 	}
-	if !json.Valid(b) {
-		t.Error("content is not JSON")
+	if it.Err != "" && !strings.HasPrefix(it.Err, "bad item: ") {
+		t.Errorf("Err %q", it.Err)
+	}
+	if len(it.Chat.Identities) > 0 {
+		fits(t, it)
 	}
 }
 
