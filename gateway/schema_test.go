@@ -146,8 +146,9 @@ func jsonType(t reflect.Type) string {
 		return "array"
 	case reflect.Struct:
 		return "object"
+	default:
+		return "?" + t.String()
 	}
-	return "?" + t.String()
 }
 
 type jsonField struct {
