@@ -55,17 +55,17 @@ func ID(id string) gateway.FileReply { return gateway.FileReply{ID: id} }
 // gateway uploads it. mime is its type, as "image/jpeg".
 func File(name, mime string) gateway.FileReply { return gateway.FileReply{File: name, MIME: mime} }
 
-// Image, with a caption or "".
+// Image is a picture, with a caption or "".
 func Image(file gateway.FileReply, caption string) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyImage, File: &file, Text: caption})
 }
 
-// Video, with a caption or "".
+// Video is a film, with a caption or "".
 func Video(file gateway.FileReply, caption string) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyVideo, File: &file, Text: caption})
 }
 
-// Document, with the name shown to the customer and a caption, or "".
+// Document is a file, with the name shown to the customer and a caption, or "".
 func Document(file gateway.FileReply, name, caption string) []gateway.Reply {
 	file.Name = name
 	return one(gateway.Reply{Type: gateway.ReplyDocument, File: &file, Text: caption})

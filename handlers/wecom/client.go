@@ -79,7 +79,9 @@ type sendText struct {
 
 // Send makes one call and says what is known of it. WeCom offers neither an
 // idempotency key nor a way to look up what was sent, so what may have been sent
-// is never repeated here. An errcode is a definite "not taken"; on 40001, 40014
+// is never repeated here. Every other type of reply than text is rejected with
+// the code "unsupported"; of a text, Preview and Quote have no counterpart here
+// and are passed over. An errcode is a definite "not taken"; on 40001, 40014
 // and 42001 the token is replaced once and the call made once more. A second
 // refusal is a retry of the account with a growing After.
 func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
@@ -148,7 +150,7 @@ func buildRequest(m *gateway.Message, agentID int64) (body []byte, userID string
 	}
 	switch text := m.Reply.Text; {
 	case m.Reply.Type != "text" && m.Reply.Type != "":
-		return refuse("unsupported_type", "only text can be sent")
+		return refuse("unsupported", "this app sends texts only")
 	case text == "":
 		return refuse("empty", "the text is empty")
 	case len(text) > MaxTextBytes:

@@ -158,7 +158,7 @@ func TestRefusedByUs(t *testing.T) {
 		{"no_recipient", outgoing([]gateway.Identity{{Kind: "phone", Value: "1"}}, "x", 1)},
 		{"bad_recipient", outgoing(toMember("@all"), "x", 1)},
 		{"bad_recipient", outgoing(toMember("a|b"), "x", 1)},
-		{"unsupported_type", image},
+		{"unsupported", image},
 	} {
 		if o := c.Send(t.Context(), tt.out); o.Kind != gateway.OutcomeRejected || o.Code != tt.code {
 			t.Errorf("%s: got %+v", tt.code, o)

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/egress"
@@ -16,9 +15,6 @@ import (
 
 // DefaultVersion is the Graph version that calls are pinned to.
 const DefaultVersion = "v26.0"
-
-// MaxTextChars is the longest text of one message, in characters.
-const MaxTextChars = 4096
 
 // ClientConfig is one business phone number as a sender.
 type ClientConfig struct {
@@ -62,28 +58,18 @@ func NewClient(c ClientConfig, e *egress.Client) *Client {
 	}
 }
 
-// sendRequest is the body of POST /{phone_number_id}/messages.
-// Source: Meta, Cloud API reference "messages".
-type sendRequest struct {
-	Product       string   `json:"messaging_product"`
-	RecipientType string   `json:"recipient_type"`
-	To            string   `json:"to,omitempty"`
-	Recipient     string   `json:"recipient,omitempty"`
-	Type          string   `json:"type"`
-	Text          sendText `json:"text"`
-	// Marker comes back verbatim in the statuses of the message.
-	Marker string `json:"biz_opaque_callback_data"`
-}
-
-type sendText struct {
-	Body       string `json:"body"`
-	PreviewURL bool   `json:"preview_url"`
-}
-
 // Send makes one call and says what is known of it. The message id goes along
 // as biz_opaque_callback_data, the same for all attempts, so that a status can
 // settle an unknown outcome. Meta documents no idempotency key: what may have
 // been sent is never repeated here. See Codes for the rule.
+//
+// Marking read has no marker and no id: accepted is all there is to know of it,
+// and whoever calls may make it again (gateway.ReplyType.Harmless).
+//
+// A reply that is not fit for the platform is rejected before the call:
+// "unsupported" (no such kind here), "bad_reply" (gateway.CheckReply), "empty",
+// "too_long", "unsupported_file", "unsupported_in_group", "no_recipient", and of
+// files in our store "no_media_store", "no_file", "file_refused".
 //
 // Message.Attempts counts this attempt. Scope and After of a retry: 131056
 // waits this pair 4^n seconds, n from 0 with the attempts (Meta's own advice);
@@ -91,7 +77,7 @@ type sendText struct {
 // wait the account, with a growing After.
 func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
 	m := &out.Message
-	body, to, refusal := buildRequest(m)
+	body, to, refusal := c.request(ctx, m)
 	if refusal != nil {
 		return *refusal
 	}
@@ -111,25 +97,26 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 	return c.answered(m, resp, to)
 }
 
-// buildRequest makes the body, or the outcome of a message that cannot be sent.
-func buildRequest(m *gateway.Message) (body []byte, to gateway.Identity, refusal *gateway.Outcome) {
-	reject := func(code, detail string) *gateway.Outcome {
-		return &gateway.Outcome{Kind: gateway.OutcomeRejected, Code: code, Detail: detail}
+// request makes the body, or the outcome of a message that is not sent now.
+func (c *Client) request(ctx context.Context, m *gateway.Message) (body []byte, to gateway.Identity, refusal *gateway.Outcome) {
+	if refusal = unfit(&m.Reply); refusal != nil {
+		return nil, to, refusal
 	}
-	switch text := m.Reply.Text; {
-	case m.Reply.Type != "text" && m.Reply.Type != "":
-		return nil, to, reject("unsupported_type", "only text can be sent")
-	case text == "":
-		return nil, to, reject("empty", "the text is empty")
-	case utf8.RuneCountInString(text) > MaxTextChars:
-		return nil, to, reject("too_long", "the text has more than 4096 characters")
+	if m.Reply.Type == gateway.ReplyRead {
+		r := readRequest{Product: "whatsapp", Status: "read", MessageID: m.Reply.Quote}
+		if m.Reply.Typing {
+			r.Typing = &typingIndicator{"text"}
+		}
+		body, refusal = encoded(&r)
+		return body, to, refusal
 	}
-	r := sendRequest{Product: "whatsapp", RecipientType: "individual", Type: "text",
-		Text: sendText{Body: m.Reply.Text}, Marker: m.ID}
+	r := sendRequest{Product: "whatsapp", RecipientType: "individual", Marker: m.ID}
 	to, ok := recipient(m.To)
 	switch {
 	case !ok:
-		return nil, to, reject("no_recipient", "the conversation has no phone number, BSUID or group")
+		return nil, to, rejected("no_recipient", "the conversation has no phone number, BSUID or group")
+	case to.Kind == "group" && !forGroups(m.Reply.Type):
+		return nil, to, rejected("unsupported_in_group", "groups take text, files and templates only")
 	case to.Kind == "group":
 		r.RecipientType, r.To = "group", to.Spelling()
 	case to.Kind == "phone":
@@ -138,21 +125,37 @@ func buildRequest(m *gateway.Message) (body []byte, to gateway.Identity, refusal
 	default:
 		r.Recipient = to.Spelling()
 	}
+	var mediaID string
+	if f := m.Reply.File; f != nil {
+		if mediaID = f.ID; f.File != "" {
+			if mediaID, refusal = c.uploaded(ctx, m); refusal != nil {
+				return nil, to, refusal
+			}
+		}
+	}
+	r.fill(&m.Reply, mediaID)
+	body, refusal = encoded(&r)
+	return body, to, refusal
+}
+
+// encoded renders a body; "<", ">" and "&" stay as they are.
+func encoded(v any) ([]byte, *gateway.Outcome) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(&r); err != nil {
-		return nil, to, reject("not_encodable", "the message cannot be written as JSON")
+	if err := enc.Encode(v); err != nil {
+		return nil, rejected("not_encodable", "the message cannot be written as JSON")
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), to, nil
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
 // recipient chooses how to address the other side: a group before all, a phone
-// number before a BSUID, the first of its kind.
+// number before a BSUID, the first of its kind. A name that the platform retired
+// may be another person's by now and is never written to.
 func recipient(ids []gateway.Identity) (gateway.Identity, bool) {
 	for _, kind := range []string{"group", "phone", "bsuid"} {
 		for _, id := range ids {
-			if id.Kind == kind && id.Spelling() != "" {
+			if id.Kind == kind && !id.Retired && id.Spelling() != "" {
 				return id, true
 			}
 		}

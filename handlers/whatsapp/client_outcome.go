@@ -20,7 +20,9 @@ type sendAnswer struct {
 	Messages []struct {
 		ID string `json:"id"`
 	} `json:"messages"`
-	Error *graphError `json:"error"`
+	// Success is the whole answer to marking read.
+	Success bool        `json:"success"`
+	Error   *graphError `json:"error"`
 }
 
 // graphError is Meta's error object. Code is a pointer because 0 is a code
@@ -62,6 +64,13 @@ func (c *Client) answered(m *gateway.Message, resp *egress.Response, to gateway.
 	switch {
 	case readable && a.Error != nil && a.Error.Code != nil:
 		return c.refused(m, resp, a.Error, to)
+	case resp.Status >= 200 && resp.Status <= 299 && m.Reply.Type == gateway.ReplyRead:
+		if !readable || !a.Success {
+			return gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "unreadable", Detail: "the answer does not say success"}
+		}
+		c.throttled.Over()
+		c.unhealthy.Over()
+		return gateway.Outcome{Kind: gateway.OutcomeAccepted}
 	case resp.Status >= 200 && resp.Status <= 299:
 		if !readable || len(a.Messages) == 0 || a.Messages[0].ID == "" {
 			return gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "unreadable", Detail: "the answer holds no message id"}
@@ -117,6 +126,10 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 		return retry(&c.throttled)
 	case known && code.Class == ClassUnhealthy:
 		return retry(&c.unhealthy)
+	case known && code.Class == ClassBusy && m.Attempts < code.Tries:
+		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(code.Wait, asked)
+	case known && code.Class == ClassBusy:
+		o.Kind = gateway.OutcomeRejected
 	case known && code.Class == ClassPermanent:
 		o.Kind = gateway.OutcomeRejected
 	case known: // transient
@@ -181,14 +194,14 @@ func usageWait(h http.Header) time.Duration {
 
 // detail adds what Meta wrote, fit to be read by an operator.
 func (c *Client) detail(meaning string, e *graphError, m *gateway.Message, to gateway.Identity) string {
-	words := e.More.Details
-	if words == "" {
-		words = e.Message
+	said := e.More.Details
+	if said == "" {
+		said = e.Message
 	}
-	hide := []string{c.config.AccessToken, m.Reply.Text, to.Value, to.As}
+	hide := append([]string{c.config.AccessToken, to.Value, to.As}, words(&m.Reply)...)
 	detail := meaning
-	if words = egress.Redact(words, hide...); words != "" {
-		detail += ": " + words
+	if said = egress.Redact(said, hide...); said != "" {
+		detail += ": " + said
 	}
 	if trace := egress.Redact(e.TraceID, hide...); trace != "" && len(trace) <= 64 {
 		detail += " (fbtrace " + trace + ")"

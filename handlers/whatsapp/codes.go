@@ -21,6 +21,9 @@ const (
 	// ClassMaintenance: our number cannot be used just now, by Meta's own
 	// account of it; certainly not sent, sent again later.
 	ClassMaintenance CodeClass = "maintenance"
+	// ClassBusy: this message cannot go just now, by Meta's own account of it;
+	// certainly not sent, sent again later, Tries times in all, then rejected.
+	ClassBusy CodeClass = "busy"
 	// ClassPermanent: this message to this recipient never goes.
 	ClassPermanent CodeClass = "permanent"
 	// ClassUnhealthy: token, permission, payment or number; certainly not
@@ -33,11 +36,13 @@ const (
 type Code struct {
 	Code  int
 	Class CodeClass
-	// Scope says who waits after a throttle; Wait is the first wait, which
-	// grows while refusals go on.
+	// Scope says who waits; Wait is the first wait, which grows while refusals
+	// of an account go on.
 	Scope   gateway.Scope
 	Wait    time.Duration
 	Meaning string
+	// Tries is how often a busy one is sent; 0 for the other classes.
+	Tries int
 }
 
 // Codes is the table of the codes a send can be answered with. A code is decided
@@ -53,6 +58,11 @@ type Code struct {
 //     answer, or a connection lost after the first byte of the request:
 //     unknown. Whether a 500 came before or after Meta took the message cannot
 //     be seen from outside;
+//   - a code that is not in the table, without is_transient and under a status of
+//     400 and above but 408, 429 and 5xx: rejected, with the code "other" and the
+//     number in the detail. Meta's new codes so far have been about the message,
+//     and what is sent again without knowing why hammers. Under 429 it is a
+//     throttle of the account;
 //   - a 4xx or 3xx without a code was said by something between us and Meta:
 //     certainly not sent, the account waits.
 func Codes() []Code {
@@ -61,77 +71,79 @@ func Codes() []Code {
 		account = gateway.ScopeAccount
 	)
 	return []Code{
-		{4, ClassThrottle, account, time.Minute, "too many calls of the app"},
-		{80007, ClassThrottle, account, time.Minute, "too many calls of the WhatsApp Business Account"},
-		{130429, ClassThrottle, account, time.Second, "throughput of the phone number reached"},
-		{131056, ClassThrottle, pair, time.Second, "too many messages to this customer in a short time"},
-		{131048, ClassThrottle, account, 5 * time.Minute, "spam limit of the phone number reached"},
+		{4, ClassThrottle, account, time.Minute, "too many calls of the app", 0},
+		{80007, ClassThrottle, account, time.Minute, "too many calls of the WhatsApp Business Account", 0},
+		{130429, ClassThrottle, account, time.Second, "throughput of the phone number reached", 0},
+		{131056, ClassThrottle, pair, time.Second, "too many messages to this customer in a short time", 0},
+		{131048, ClassThrottle, account, 5 * time.Minute, "spam limit of the phone number reached", 0},
 
-		{1, ClassTransient, "", 0, "unknown API error"},
-		{2, ClassTransient, "", 0, "API service temporarily unavailable"},
-		{131000, ClassTransient, "", 0, "something went wrong at the platform"},
-		{131016, ClassTransient, "", 0, "service overloaded or temporarily unavailable"},
-		{133004, ClassTransient, "", 0, "server temporarily unavailable"},
+		{131208, ClassThrottle, pair, time.Second, "too many group operations of the phone number", 0},
 
-		{131057, ClassMaintenance, account, time.Minute, "phone number in maintenance"},
-		{2494100, ClassMaintenance, account, time.Minute, "phone number in maintenance, its throughput is being raised"},
+		{131053, ClassBusy, pair, 5 * time.Second, "the file could not be fetched or taken", 2},
+		{134101, ClassBusy, pair, time.Minute, "template is being synchronized, which takes up to ten minutes", 15},
 
-		{100, ClassPermanent, "", 0, "a parameter is not valid"},
-		{131008, ClassPermanent, "", 0, "a required parameter is missing"},
-		{131009, ClassPermanent, "", 0, "a parameter's value is not valid"},
-		{131020, ClassPermanent, "", 0, "not possible in this group"},
-		{131021, ClassPermanent, "", 0, "recipient is the sender"},
-		{131026, ClassPermanent, "", 0, "message undeliverable to this recipient"},
-		{131030, ClassPermanent, "", 0, "recipient not in the test number's list"},
-		{131041, ClassPermanent, "", 0, "not possible in this group"},
-		{131047, ClassPermanent, "", 0, "more than 24 hours since the customer's last message"},
-		{131049, ClassPermanent, "", 0, "held back by the platform for the customer's experience; not before 24 hours"},
-		{131050, ClassPermanent, "", 0, "recipient stopped marketing messages"},
-		{131051, ClassPermanent, "", 0, "message type not supported"},
-		{131052, ClassPermanent, "", 0, "media download failed"},
-		{131053, ClassPermanent, "", 0, "media upload failed"},
-		{131055, ClassPermanent, "", 0, "method not allowed"},
-		{131062, ClassPermanent, "", 0, "not possible for a recipient without a phone number"},
-		{131063, ClassPermanent, "", 0, "recipient cannot be used"},
-		{131064, ClassPermanent, "", 0, "templates of the account are limited"},
-		{131207, ClassPermanent, "", 0, "not possible in this group"},
-		{131208, ClassPermanent, "", 0, "too many group operations; does not concern messages"},
-		{131212, ClassPermanent, "", 0, "not possible in this group"},
-		{130403, ClassPermanent, "", 0, "recipient is blocked by the business"},
-		{130472, ClassPermanent, "", 0, "recipient is part of an experiment"},
-		{130497, ClassPermanent, "", 0, "not allowed in the recipient's country"},
-		{132000, ClassPermanent, "", 0, "template parameter count differs"},
-		{132001, ClassPermanent, "", 0, "template does not exist"},
-		{132005, ClassPermanent, "", 0, "template text too long"},
-		{132007, ClassPermanent, "", 0, "template violates a policy"},
-		{132012, ClassPermanent, "", 0, "template parameter format differs"},
-		{132015, ClassPermanent, "", 0, "template is paused"},
-		{132016, ClassPermanent, "", 0, "template is disabled"},
-		{132068, ClassPermanent, "", 0, "flow is blocked"},
-		{132069, ClassPermanent, "", 0, "flow is throttled"},
-		{134100, ClassPermanent, "", 0, "only marketing templates are possible here"},
-		{134101, ClassPermanent, "", 0, "template is being synchronized"},
-		{134102, ClassPermanent, "", 0, "template not available here"},
-		{135000, ClassPermanent, "", 0, "request not accepted"},
-		{137000, ClassPermanent, "", 0, "recipient's identity key changed"},
+		{1, ClassTransient, "", 0, "unknown API error", 0},
+		{2, ClassTransient, "", 0, "API service temporarily unavailable", 0},
+		{131000, ClassTransient, "", 0, "something went wrong at the platform", 0},
+		{131016, ClassTransient, "", 0, "service overloaded or temporarily unavailable", 0},
+		{133004, ClassTransient, "", 0, "server temporarily unavailable", 0},
 
-		{0, ClassUnhealthy, account, 30 * time.Second, "access token not valid"},
-		{190, ClassUnhealthy, account, 30 * time.Second, "access token expired or not valid"},
-		{3, ClassUnhealthy, account, 30 * time.Second, "app lacks a capability"},
-		{10, ClassUnhealthy, account, 30 * time.Second, "permission missing"},
-		{33, ClassUnhealthy, account, 30 * time.Second, "phone number id does not exist or is not visible to the token"},
-		{131005, ClassUnhealthy, account, 30 * time.Second, "access denied"},
-		{368, ClassUnhealthy, account, 30 * time.Second, "account restricted for a policy violation"},
-		{131031, ClassUnhealthy, account, 30 * time.Second, "account locked"},
-		{131042, ClassUnhealthy, account, 30 * time.Second, "payment of the account"},
-		{131044, ClassUnhealthy, account, 30 * time.Second, "payment of the account"},
-		{134011, ClassUnhealthy, account, 30 * time.Second, "payment terms not accepted"},
-		{131045, ClassUnhealthy, account, 30 * time.Second, "phone number's certificate"},
-		{133006, ClassUnhealthy, account, 30 * time.Second, "phone number not verified"},
-		{133010, ClassUnhealthy, account, 30 * time.Second, "phone number not registered"},
-		{133016, ClassUnhealthy, account, 30 * time.Second, "phone number's registration is locked for a time"},
-		{131037, ClassUnhealthy, account, 30 * time.Second, "display name not approved"},
-		{136024, ClassUnhealthy, account, 30 * time.Second, "display name of the phone number"},
+		{131057, ClassMaintenance, account, time.Minute, "phone number in maintenance", 0},
+		{2494100, ClassMaintenance, account, time.Minute, "phone number in maintenance, its throughput is being raised", 0},
+
+		{100, ClassPermanent, "", 0, "a parameter is not valid", 0},
+		{131008, ClassPermanent, "", 0, "a required parameter is missing", 0},
+		{131009, ClassPermanent, "", 0, "a parameter's value is not valid", 0},
+		{131020, ClassPermanent, "", 0, "the group has no other member", 0},
+		{131021, ClassPermanent, "", 0, "recipient is the sender", 0},
+		{131026, ClassPermanent, "", 0, "message undeliverable to this recipient", 0},
+		{131030, ClassPermanent, "", 0, "recipient not in the test number's list", 0},
+		{131041, ClassPermanent, "", 0, "the group does not exist or we are not in it", 0},
+		{131047, ClassPermanent, "", 0, "more than 24 hours since the customer's last message", 0},
+		{131049, ClassPermanent, "", 0, "held back by the platform for the customer's experience; not before 24 hours", 0},
+		{131050, ClassPermanent, "", 0, "recipient stopped marketing messages", 0},
+		{131051, ClassPermanent, "", 0, "message type not supported", 0},
+		{131052, ClassPermanent, "", 0, "a file sent by a customer could not be fetched", 0},
+		{131055, ClassPermanent, "", 0, "method not allowed", 0},
+		{131062, ClassPermanent, "", 0, "not possible for a recipient without a phone number", 0},
+		{131063, ClassPermanent, "", 0, "recipient cannot be used", 0},
+		{131064, ClassPermanent, "", 0, "templates of the account are limited", 0},
+		{131207, ClassPermanent, "", 0, "the group is suspended", 0},
+		{131212, ClassPermanent, "", 0, "not a participant of the group", 0},
+		{130403, ClassPermanent, "", 0, "recipient is blocked by the business", 0},
+		{130472, ClassPermanent, "", 0, "recipient is part of an experiment", 0},
+		{130497, ClassPermanent, "", 0, "not allowed in the recipient's country", 0},
+		{132000, ClassPermanent, "", 0, "template parameter count differs", 0},
+		{132001, ClassPermanent, "", 0, "template does not exist", 0},
+		{132005, ClassPermanent, "", 0, "template text too long", 0},
+		{132007, ClassPermanent, "", 0, "template violates a policy", 0},
+		{132012, ClassPermanent, "", 0, "template parameter format differs", 0},
+		{132015, ClassPermanent, "", 0, "template is paused", 0},
+		{132016, ClassPermanent, "", 0, "template is disabled", 0},
+		{132068, ClassPermanent, "", 0, "flow is blocked", 0},
+		{132069, ClassPermanent, "", 0, "flow is throttled", 0},
+		{134100, ClassPermanent, "", 0, "only marketing templates are possible here", 0},
+		{134102, ClassPermanent, "", 0, "template not available here", 0},
+		{135000, ClassPermanent, "", 0, "request not accepted", 0},
+		{137000, ClassPermanent, "", 0, "recipient's identity key changed", 0},
+
+		{0, ClassUnhealthy, account, 30 * time.Second, "access token not valid", 0},
+		{190, ClassUnhealthy, account, 30 * time.Second, "access token expired or not valid", 0},
+		{3, ClassUnhealthy, account, 30 * time.Second, "app lacks a capability", 0},
+		{10, ClassUnhealthy, account, 30 * time.Second, "permission missing", 0},
+		{33, ClassUnhealthy, account, 30 * time.Second, "phone number id does not exist or is not visible to the token", 0},
+		{131005, ClassUnhealthy, account, 30 * time.Second, "access denied", 0},
+		{368, ClassUnhealthy, account, 30 * time.Second, "account restricted for a policy violation", 0},
+		{131031, ClassUnhealthy, account, 30 * time.Second, "account locked", 0},
+		{131042, ClassUnhealthy, account, 30 * time.Second, "payment of the account", 0},
+		{131044, ClassUnhealthy, account, 30 * time.Second, "payment of the account", 0},
+		{134011, ClassUnhealthy, account, 30 * time.Second, "payment terms not accepted", 0},
+		{131045, ClassUnhealthy, account, 30 * time.Second, "phone number's certificate", 0},
+		{133006, ClassUnhealthy, account, 30 * time.Second, "phone number not verified", 0},
+		{133010, ClassUnhealthy, account, 30 * time.Second, "phone number not registered", 0},
+		{133016, ClassUnhealthy, account, 30 * time.Second, "phone number's registration is locked for a time", 0},
+		{131037, ClassUnhealthy, account, 30 * time.Second, "display name not approved", 0},
+		{136024, ClassUnhealthy, account, 30 * time.Second, "display name of the phone number", 0},
 	}
 }
 
@@ -151,7 +163,7 @@ func (t codeTable) find(code int) (Code, bool) {
 		return c, true
 	}
 	if code >= 200 && code <= 299 {
-		return Code{code, ClassUnhealthy, gateway.ScopeAccount, 30 * time.Second, "permission missing"}, true
+		return Code{code, ClassUnhealthy, gateway.ScopeAccount, 30 * time.Second, "permission missing", 0}, true
 	}
 	return Code{}, false
 }

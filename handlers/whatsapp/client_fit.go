@@ -1,0 +1,118 @@
+package whatsapp
+
+import (
+	"encoding/json"
+	"mime"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// MaxTextChars is the longest text of one message, in characters. What is longer
+// is refused, never cut.
+const MaxTextChars = 4096
+
+// unfit is the outcome of a reply that WhatsApp would not take; nil for one that
+// it may. What every platform would refuse was refused by gateway.ParseAnswer,
+// but rows of a ledger can be older than the rules.
+func unfit(r *gateway.Reply) *gateway.Outcome {
+	switch r.Type {
+	case "", gateway.ReplyText:
+		switch {
+		case r.Text == "":
+			return rejected("empty", "the text is empty")
+		case utf8.RuneCountInString(r.Text) > MaxTextChars:
+			return rejected("too_long", "the text has more than 4096 characters")
+		}
+	case gateway.ReplyImage, gateway.ReplyAudio, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplySticker,
+		gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyTemplate,
+		gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink, gateway.ReplyFlow, gateway.ReplyRead:
+	default:
+		return rejected("unsupported", "WhatsApp has no message of this type")
+	}
+	if err := gateway.CheckReply(r); err != nil {
+		return rejected("bad_reply", err.Error()) // names the field, not what is in it
+	}
+	if r.File != nil && !fileFits(r.Type, r.File.MIME) {
+		return rejected("unsupported_file", "WhatsApp does not take a file of this type as "+string(r.Type))
+	}
+	return nil
+}
+
+// fileFits says whether a kind of message takes files of this type; a type that
+// was not told is left to the platform, as is every document. Source: Meta,
+// "Supported media types".
+func fileFits(kind gateway.ReplyType, typ string) bool {
+	if typ == "" {
+		return true
+	}
+	typ, _, err := mime.ParseMediaType(typ)
+	if err != nil {
+		return false
+	}
+	var good []string
+	switch kind {
+	case gateway.ReplyImage:
+		good = []string{"image/jpeg", "image/png"}
+	case gateway.ReplyVideo:
+		good = []string{"video/mp4", "video/3gpp", "video/3gp"}
+	case gateway.ReplyAudio:
+		good = []string{"audio/aac", "audio/amr", "audio/mpeg", "audio/mp4", "audio/ogg"}
+	case gateway.ReplyVoice:
+		good = []string{"audio/ogg"}
+	case gateway.ReplySticker:
+		good = []string{"image/webp"}
+	default:
+		return true
+	}
+	return slices.Contains(good, typ)
+}
+
+// forGroups says whether groups take messages of this kind. Source: Meta, "Group
+// messaging".
+func forGroups(t gateway.ReplyType) bool {
+	switch t {
+	case "", gateway.ReplyText, gateway.ReplyTemplate, gateway.ReplyImage, gateway.ReplyVideo, gateway.ReplyAudio, gateway.ReplyVoice,
+		gateway.ReplyDocument, gateway.ReplySticker:
+		return true
+	case gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink,
+		gateway.ReplyFlow, gateway.ReplyRead:
+	}
+	return false
+}
+
+// words are all texts of a reply, so that none of them is shown when the platform
+// plays it back.
+func words(r *gateway.Reply) []string {
+	out := []string{r.Text}
+	rest := *r
+	rest.Type = "" // a word of ours, and of the platform's sentences
+	b, err := json.Marshal(&rest)
+	if err != nil {
+		return out
+	}
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return out
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(v)
+	// The longest first: a short one inside it would leave the rest readable.
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return out
+}

@@ -1,0 +1,121 @@
+package whatsapp_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/egress"
+	"github.com/causewayhq/causeway/handlers/whatsapp"
+)
+
+// documented are the codes that Meta lists for sending, and what they must become.
+// It is written out beside the table on purpose: a row moved by mistake is seen.
+func documented() map[string][]int {
+	return map[string][]int{
+		// too fast, certainly not sent
+		"retry account 1m0s": {4, 80007, 131057, 2494100},
+		"retry account 1s":   {130429},
+		"retry account 5m0s": {131048},
+		"retry pair 1s":      {131056, 131208},
+		// not just now, a few times
+		"retry pair 5s":   {131053},
+		"retry pair 1m0s": {134101},
+		// nobody can tell whether it was sent
+		"unknown  0s": {1, 2, 131000, 131016, 133004},
+		// this message never goes
+		"rejected  0s": {
+			100, 130403, 130472, 130497, 131008, 131009, 131020, 131021, 131026, 131030, 131041, 131047, 131049, 131050, 131051, 131052, 131055,
+			131062, 131063, 131064, 131207, 131212, 132000, 132001, 132005, 132007, 132012, 132015, 132016, 132068, 132069,
+			134100, 134102, 135000, 137000,
+		},
+		// nothing of the account goes before a person acts
+		"retry account 30s": {
+			0, 190, 3, 10, 33, 200, 210, 299, 368, 131005, 131031, 131037, 131042, 131044, 131045, 133006, 133010, 133016, 134011, 136024,
+		},
+	}
+}
+
+func brief(o gateway.Outcome) string { return fmt.Sprintf("%s %s %v", o.Kind, o.Scope, o.After) }
+
+func TestDocumentedCodes(t *testing.T) {
+	t.Parallel()
+	listed := map[int]bool{}
+	for want, codes := range documented() {
+		for _, code := range codes {
+			listed[code] = true
+			c := newSender(t, answering(t, 400, nil, fmt.Sprintf(`{"error":{"code":%d}}`, code)), egress.Options{})
+			o := c.Send(t.Context(), outgoing(toPhone("15550100025"), "x", 1))
+			if brief(o) != want || o.Code != strconv.Itoa(code) {
+				t.Errorf("%d: got %s (code %s), want %s", code, brief(o), o.Code, want)
+			}
+		}
+	}
+	for _, c := range whatsapp.Codes() {
+		if !listed[c.Code] {
+			t.Errorf("%d is in the table and not in this test", c.Code)
+		}
+		if (c.Class == whatsapp.ClassBusy) != (c.Tries > 0) {
+			t.Errorf("%d: class %s with %d tries", c.Code, c.Class, c.Tries)
+		}
+	}
+}
+
+// What is busy is sent again a few times, then it is refused for good.
+func TestBusyEnds(t *testing.T) {
+	t.Parallel()
+	for code, tries := range map[int]int{131053: 2, 134101: 15} {
+		c := newSender(t, answering(t, 400, nil, fmt.Sprintf(`{"error":{"code":%d}}`, code)), egress.Options{})
+		for attempt := 1; attempt <= tries+1; attempt++ {
+			o := c.Send(t.Context(), outgoing(toPhone("15550100025"), "x", attempt))
+			if retried := o.Kind == gateway.OutcomeRetry && o.Scope == gateway.ScopePair; retried != (attempt < tries) || !retried && o.Kind != gateway.OutcomeRejected {
+				t.Errorf("%d, attempt %d: %+v", code, attempt, o)
+			}
+		}
+	}
+}
+
+// Every HTTP status: with a code of the table the code decides; with a code that
+// nobody knows, and with none, the written defaults.
+func TestEveryStatus(t *testing.T) {
+	t.Parallel()
+	var status atomic.Int64
+	var body atomic.Pointer[string]
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(int(status.Load()))
+		_, _ = io.WriteString(w, *body.Load())
+	}))
+	defer s.Close()
+	for code := 200; code <= 599; code++ {
+		status.Store(int64(code))
+		known, unknown, bare := "rejected  0s", "rejected  0s", "retry account 30s"
+		switch {
+		case code < 300, code >= 500, code == 408:
+			unknown, bare = "unknown  0s", "unknown  0s"
+		case code == 429:
+			unknown, bare = "retry account 1s", "retry account 1s"
+		case code == 413:
+			bare = "rejected  0s"
+		}
+		for text, want := range map[string]string{`{"error":{"code":131026}}`: known, `{"error":{"code":98765}}`: unknown, "": bare, "<html>": bare} {
+			if (code == 204 || code == 304) && text != "" {
+				continue // these have no body
+			}
+			body.Store(&text)
+			o := newSender(t, s.URL, egress.Options{}).Send(t.Context(), outgoing(toPhone("15550100025"), "x", 1))
+			if got := brief(o); got != want {
+				t.Errorf("%d %s: got %s (%s), want %s", code, text, got, o.Code, want)
+			}
+			if strings.Contains(text, "98765") && (o.Code != "other" || !strings.Contains(o.Detail, "98765")) {
+				t.Errorf("%d: an unknown code is told as %q, %q", code, o.Code, o.Detail)
+			}
+		}
+	}
+}
