@@ -28,3 +28,28 @@ type Credentials struct {
 	// Do says what would mend it; empty with CredentialsTaken.
 	Do string
 }
+
+// Fact is one thing that a platform tells of an account, for doctor. No field
+// holds a secret, an id or a phone number.
+type Fact struct {
+	Level  string // "error", "warning" or "info"
+	What   string
+	Detail string // what the platform said about it; may be empty
+	Do     string // what would mend it; empty when there is nothing to mend
+}
+
+// Fact makes one of a result.
+func (c Credentials) Fact() Fact {
+	f := Fact{Level: "info", What: "the platform takes the account's credentials", Detail: c.Detail, Do: c.Do}
+	switch c.State {
+	case CredentialsTaken:
+	case CredentialsRefused:
+		f.Level, f.What = "error", "the platform refuses the account's credentials"
+	case CredentialsUntried:
+		f.Level, f.What = "warning", "the account's credentials could not be tried"
+	}
+	if c.Code != "" {
+		f.Detail = c.Code + ", " + c.Detail
+	}
+	return f
+}

@@ -33,6 +33,7 @@ type memoryAPI struct {
 	messages  []gateway.Message
 	runs      map[string]admin.ReplayRequest
 	report    admin.Report
+	account   admin.Report
 	kept      gateway.Sums
 	recounted gateway.Sums
 	// What was asked for last.
@@ -253,6 +254,15 @@ func (m *memoryAPI) Messages(_ context.Context, state gateway.MessageState, _ in
 		}
 	}
 	return out, err
+}
+
+func (m *memoryAPI) DoctorAccount(_ context.Context, name string) (admin.Report, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if name != "shop-a" {
+		return admin.Report{}, gateway.ErrNotFound
+	}
+	return m.account, err
 }
 
 func (m *memoryAPI) Doctor(context.Context) (admin.Report, error) {

@@ -107,6 +107,11 @@ func sampleAPI() *memoryAPI {
 			{Level: "info", What: "pending", Name: "support", Count: 12, Since: &oldest},
 		}},
 	}
+	api.account = admin.Report{OK: false, Findings: []admin.Finding{
+		{Level: "info", What: "the access token never ends", Name: "shop-a"},
+		{Level: "error", What: "the business may not send", Name: "shop-a", Detail: "141006, There is an error with your payment method.",
+			Do: "Add a payment method in the business settings."},
+	}}
 	api.kept = sampleSums()
 	api.recounted = sampleSums()
 	return api

@@ -16,7 +16,7 @@ import (
 // doctorCommand asks the gateway what an operator should know, or looks for
 // itself when no gateway answers.
 func (c *cli) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong and say what would mend it",
 		Long: `Look for what is wrong and say what would mend it, worst first.
@@ -32,6 +32,8 @@ Exit code 1 when something is wrong.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd) },
 	}
+	cmd.AddCommand(c.doctorAccountCommand())
+	return cmd
 }
 
 func (c *cli) doctor(cmd *cobra.Command) error {

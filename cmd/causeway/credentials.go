@@ -91,18 +91,11 @@ func (c *credentials) findings(ctx context.Context) ([]admin.Finding, error) {
 	}
 	out := make([]admin.Finding, 0, len(results))
 	for i, r := range results {
-		f := admin.Finding{Level: "info", What: "the platform takes the account's credentials", Name: c.names[i], Detail: r.Detail, Do: r.Do}
-		switch r.State {
-		case handlers.CredentialsTaken:
-		case handlers.CredentialsRefused:
-			f.Level, f.What = "error", "the platform refuses the account's credentials"
-		case handlers.CredentialsUntried:
-			f.Level, f.What = "warning", "the account's credentials could not be tried"
-		}
-		if r.Code != "" {
-			f.Detail = r.Code + ", " + r.Detail
-		}
-		out = append(out, f)
+		out = append(out, findingOf(c.names[i], r.Fact()))
 	}
 	return out, nil
+}
+
+func findingOf(account string, f handlers.Fact) admin.Finding {
+	return admin.Finding{Level: f.Level, What: f.What, Name: account, Detail: f.Detail, Do: f.Do}
 }

@@ -90,7 +90,7 @@ func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func
 			}
 		}
 		d.clients[key+acc.Name] = whatsapp.NewClient(whatsapp.ClientConfig{
-			APIBase: acc.APIBase, PhoneNumberID: acc.PhoneNumberID, AccessToken: acc.AccessToken.Reveal(),
+			APIBase: acc.APIBase, PhoneNumberID: acc.PhoneNumberID, WABAID: acc.WABAID, AccessToken: acc.AccessToken.Reveal(),
 		}, out)
 	}
 }

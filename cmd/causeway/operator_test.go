@@ -62,6 +62,8 @@ func TestOperatorCommands(t *testing.T) {
 		{name: "sums", args: []string{"sums"}},
 		{name: "sums-quick", args: []string{"sums", "--quick"}},
 		{name: "doctor", args: []string{"doctor"}, code: exitFailed},
+		{name: "doctor-account", args: []string{"doctor", "account", "shop-a"}, code: exitFailed},
+		{name: "doctor-account-unknown", args: []string{"doctor", "account", "nobody"}, code: exitNotFound},
 		{name: "adopt-asks", args: []string{"adopt"}, code: exitUsage},
 		{name: "conv-show-unknown", args: []string{"conv", "show", strings.Repeat("a", 26)}, code: exitNotFound},
 		{name: "dead-show-unknown", args: []string{"dead", "show", "dl_01K2F0000000000000000000ZZ"}, code: exitNotFound},
@@ -126,7 +128,7 @@ func TestJSONIsTheAnswer(t *testing.T) {
 	for _, args := range [][]string{
 		{"apps"}, {"archive", "ls"}, {"archive", "show", samplePayloadID}, {"rejects", "ls"}, {"rejects", "show", "17"},
 		{"rejects", "readmit", "17"}, {"replay", "--sealed"}, {"dead", "ls"}, {"dead", "show", sampleDead}, {"dead", "requeue", sampleDead},
-		{"pause", "app", "support"}, {"conv", "show", sampleConv}, {"messages", "ls"}, {"sums"}, {"doctor"}, {"adopt", "--yes"},
+		{"pause", "app", "support"}, {"conv", "show", sampleConv}, {"messages", "ls"}, {"sums"}, {"doctor"}, {"doctor", "account", "shop-a"}, {"adopt", "--yes"},
 	} {
 		got := runCommand(t, append(args, "--json", "--admin", s.URL, "--token", adminRights)...)
 		var v map[string]any

@@ -58,6 +58,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{name: "no token", args: []string{"apps"}, code: exitUsage, want: "--token"},
 		{name: "unknown token", token: "of-another-gateway-00", args: []string{"apps"}, code: exitFailed, want: "does not know this admin token", never: "of-another"},
+		{name: "viewer asks the platform", token: viewerToken, args: []string{"doctor", "account", "shop-a"}, code: exitFailed, want: "needs the role operator"},
 		{name: "viewer requeues", token: viewerToken, args: []string{"dead", "requeue", sampleDead}, code: exitFailed, want: "needs the role operator"},
 		{name: "operator drops", token: operatorToken, args: []string{"dead", "drop", sampleDead}, code: exitFailed, want: "needs the role admin"},
 		{name: "operator releases", token: operatorToken, args: []string{"replay", "release", "run_x"}, code: exitFailed, want: "needs the role admin"},
@@ -126,6 +127,8 @@ func TestUsageErrors(t *testing.T) {
 		"conv id --platform wecom --account a --kind telex Ann": "--kind must be",
 		"adopt":                 "--yes",
 		"doctor --nonsense":     "unknown flag",
+		"doctor account":        "accepts 1 arg",
+		"doctor nonsense":       "unknown command",
 		"messages ls --limit x": "invalid argument",
 	} {
 		args := strings.Fields(line)
@@ -213,7 +216,7 @@ func TestIDsAreEscaped(t *testing.T) {
 func TestEveryCommandHelps(t *testing.T) {
 	for _, line := range []string{
 		"apps", "archive ls", "archive show", "rejects ls", "rejects show", "rejects readmit", "replay", "replay release", "dead ls", "dead show",
-		"dead requeue", "dead drop", "pause app", "resume app", "messages ls", "conv id", "conv show", "sums", "doctor", "adopt",
+		"dead requeue", "dead drop", "pause app", "resume app", "messages ls", "conv id", "conv show", "sums", "doctor", "doctor account", "adopt",
 	} {
 		got := runCommand(t, append(strings.Fields(line), "--help")...)
 		if got.code != exitOK || !strings.Contains(got.out, "Examples:\n  causeway "+strings.Fields(line)[0]) && line != "adopt" {

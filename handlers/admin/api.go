@@ -160,6 +160,9 @@ type Conversations interface {
 // Doctor looks for what an operator should know.
 type Doctor interface {
 	Doctor(ctx context.Context) (Report, error)
+	// DoctorAccount asks the platform about one account. gateway.ErrNotFound
+	// for an unknown name.
+	DoctorAccount(ctx context.Context, name string) (Report, error)
 }
 
 // Report is the result of doctor, worst finding first.

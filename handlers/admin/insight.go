@@ -50,6 +50,16 @@ func (r *router) doctor(c *gin.Context) {
 	r.answer(c, report, err)
 }
 
+func (r *router) doctorAccount(c *gin.Context) {
+	if err := query(c).err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	report, err := r.API.DoctorAccount(c.Request.Context(), c.Param("name"))
+	report.Findings = list(report.Findings)
+	r.answer(c, report, err)
+}
+
 func (r *router) audit(c *gin.Context) {
 	p := query(c, "limit")
 	limit := p.limit()

@@ -41,6 +41,7 @@ type router struct {
 //	GET  /api/v1/messages                       viewer; ?state limit
 //	GET  /api/v1/sums                           viewer; ?recount=1
 //	GET  /api/v1/doctor                         viewer
+//	GET  /api/v1/accounts/{name}/doctor         operator: it costs calls at the platform
 //	GET  /api/v1/audit                          admin; ?limit
 //	POST /api/v1/adopt                          admin; where API is an Adopter
 //
@@ -85,6 +86,7 @@ func NewRouter(o Options) http.Handler {
 	operator.POST("/replays", r.replay)
 	operator.POST("/dead/:id/requeue", r.requeue)
 	operator.POST("/dead/requeue", r.requeueAll)
+	operator.GET("/accounts/:name/doctor", r.doctorAccount)
 	operator.POST("/apps/:name/pause", r.pause)
 	operator.POST("/apps/:name/resume", r.resume)
 

@@ -51,6 +51,7 @@ func TestRoutes(t *testing.T) {
 		{"viewer", "GET /api/v1/sums", "", "kept; counters"},
 		{"viewer", "GET /api/v1/sums?recount=1", "", "kept; recounted; counters"},
 		{"viewer", "GET /api/v1/doctor", "", "doctor"},
+		{"operator", "GET /api/v1/accounts/shop-a/doctor", "", "doctor of shop-a"},
 		{"admin", "GET /api/v1/audit?limit=9", "", "audit log 9"},
 		{"admin", "POST /api/v1/adopt", "", "adopt by ada"},
 	} {

@@ -151,6 +151,10 @@ func (a *api) Messages(_ context.Context, state gateway.MessageState, limit int)
 	return []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}}}, a.called("messages %s %d", state, limit)
 }
 
+func (a *api) DoctorAccount(_ context.Context, name string) (admin.Report, error) {
+	return admin.Report{OK: true}, a.called("doctor of %s", name)
+}
+
 func (a *api) Doctor(context.Context) (admin.Report, error) {
 	return admin.Report{OK: true}, a.called("doctor")
 }

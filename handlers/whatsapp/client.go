@@ -22,7 +22,9 @@ type ClientConfig struct {
 	APIBase string
 	// PhoneNumberID is Meta's id of the number, not the number.
 	PhoneNumberID string
-	AccessToken   string
+	// WABAID is the id of its WhatsApp account, for Examine; may be empty.
+	WABAID      string
+	AccessToken string
 	// Version is the Graph version; empty means DefaultVersion.
 	Version string
 	// Uploader brings files of our store to the platform; nil refuses replies
