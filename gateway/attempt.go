@@ -16,6 +16,8 @@ type AttemptEnd struct {
 	UnknownUntil time.Time
 	// By is "answer" or "restart" (the attempt was found open).
 	By string
+	// Merged is set by the ledger: what the aliases of the outcome made one.
+	Merged []Merge
 }
 
 // Outgoing is a message handed to a platform client.

@@ -10,11 +10,23 @@ type Conversation struct {
 	Account    string     `json:"account"`
 	Chat       ChatKind   `json:"chat"`
 	Identities []Identity `json:"identities"`
-	LastSeq    int64      `json:"last_seq"`
+	// MergedInto is the conversation that this one became part of: new events are
+	// there. Merged are those that became part of this one, newest first.
+	MergedInto string               `json:"merged_into,omitempty"`
+	Merged     []MergedConversation `json:"merged,omitempty"`
+	LastSeq    int64                `json:"last_seq"`
 	// LastHumanAt is when a colleague last wrote by hand; null for never.
 	LastHumanAt *time.Time            `json:"last_human_at"`
 	Events      []ConversationEvent   `json:"events"`
 	Messages    []ConversationMessage `json:"messages"`
+}
+
+// MergedConversation is one that became part of another. While it is Draining it
+// has something pending or unsent, and the other one waits for it.
+type MergedConversation struct {
+	Conv     string    `json:"conv"`
+	At       time.Time `json:"at"`
+	Draining bool      `json:"draining,omitempty"`
 }
 
 // ConversationEvent is a line of a conversation's history.
@@ -27,6 +39,8 @@ type ConversationEvent struct {
 	Origin     Origin                `json:"origin"`
 	ReceivedAt time.Time             `json:"received_at"`
 	Echo       Judgement             `json:"echo,omitempty"`
+	Observed   Observed              `json:"observed,omitempty"`
+	Superseded string                `json:"superseded,omitempty"`
 	States     map[string]EventState `json:"states,omitempty"` // by application
 }
 

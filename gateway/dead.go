@@ -30,4 +30,6 @@ type Requeued struct {
 	Pending *Pending // an event waits again
 	Conv    string   // a message waits again in this conversation
 	Again   bool     // a payload is to be read again
+	// Merged tells again of the merges that let others wait for what waits now.
+	Merged []Merge
 }

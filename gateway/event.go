@@ -123,6 +123,23 @@ func DecodeEvent(b []byte) (*Event, error) {
 
 func rawField() []byte { return []byte(`,"raw":`) }
 
+// Values of Content.Superseded.
+const (
+	SupersededNewer   = "newer"   // a newer change of the type was known
+	SupersededRevoked = "revoked" // the message was revoked
+)
+
+// Supersede returns stored content with Content.Superseded set. The ledger calls
+// it, which alone knows what came before; the field goes first, since Raw is last.
+func Supersede(content []byte, why string) []byte {
+	out := make([]byte, 0, len(content)+len(why)+len(`{"superseded":"",`))
+	out = append(append(append(out, `{"superseded":"`...), why...), '"')
+	if len(content) <= 2 { // "{}" or nothing
+		return append(out, '}')
+	}
+	return append(append(out, ','), content[1:]...)
+}
+
 // EncodeContent renders a Content for the ledger. HTML characters stay as they
 // are, since the text is for people and platforms, not for a page.
 func EncodeContent(c *Content) ([]byte, error) {

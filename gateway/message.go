@@ -55,8 +55,12 @@ type Message struct {
 	// Failed is set by a failed status and never hidden by a lower one.
 	Delivery StatusState
 	Failed   *Problem
-	// To is how the platform knows the recipient.
+	// To is how the platform knows the recipient, newest first, without what is
+	// retired: a number that was given up may be another person's.
 	To []Identity
+	// Behind is a conversation that was merged into this one and has messages
+	// left: this one does not leave before them.
+	Behind string
 	// UnknownUntil: while unknown, the conversation waits for evidence until
 	// then.
 	UnknownUntil time.Time

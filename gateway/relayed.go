@@ -23,20 +23,44 @@ const (
 
 // ItemRow is one decoded item on its way into the ledger.
 type ItemRow struct {
-	Index   int // within the payload, from 0
-	State   ItemState
-	Reason  string // for ignored and dead; a closed set
-	Detail  string // for the operator; no text of the message
-	Event   EventRow
-	Chat    Chat
-	Wanted  []string // names of the applications that want it
-	Status  *Status  // evidence, for kind status
-	Echo    *Echo    // evidence, for kind echo
-	Sender  []Identity
+	Index  int // within the payload, from 0
+	State  ItemState
+	Reason string // for ignored and dead; a closed set
+	Detail string // for the operator; no text of the message
+	Event  EventRow
+	Chat   Chat
+	Wanted []string // names of the applications that want it
+	Status *Status  // evidence, for kind status
+	Echo   *Echo    // evidence, for kind echo
+	Sender []Identity
+	// Observed is recorded only: it gets no seq, no pending rows, is no evidence
+	// and no hop, and merges nothing.
+	Observed Observed
+	// MessageID is the platform's id of a message, for KindMessage: one that was
+	// revoked before it came is recorded and not offered.
+	MessageID string
+	// Change is set for KindChange when it names the message it is about.
+	Change  *ChangeRow
 	Fetch   *Fetch // of its file; nil for none
 	OwnHop  bool   // written by another account of ours: counts a hop
 	HopsMax int    // hops after which it is ignored as "hop_limit"; 0 = no limit
 }
+
+// ChangeRow says what a change is about. Of the changes of one type by one person
+// to one message the newest by the platform's time counts, whatever comes first;
+// a revoke is final.
+type ChangeRow struct {
+	Target string // the platform's id of the message
+	Type   string // "reaction", "edit", "revoke"
+	// Actor are the names of who made it, where a chat has several people; nil
+	// for the other side of a single chat.
+	Actor []Identity
+}
+
+// Merge says that two conversations turned out to be one: Conv, the younger, is
+// part of Into now. Events keep the conversation and seq they have; new ones go
+// to Into, of which nothing is offered or sent before Conv has nothing left.
+type Merge struct{ Conv, Into string }
 
 // RelayedPayload is a payload, or a slice of one with many items, on its way
 // into the ledger.
@@ -80,6 +104,9 @@ type RelayResult struct {
 	OutOfOrder int
 	Parked     int // statuses and echoes to be judged
 	Media      int // files to be fetched
+	// Merged are the merges of which the younger conversation has something left,
+	// in order.
+	Merged []Merge
 }
 
 // AgainRow is a payload to be read again. Item < 0 means all items.

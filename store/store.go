@@ -94,7 +94,13 @@ type RelayLedger interface {
 	//    (payload, item, event) and nothing else. Otherwise the conversation
 	//    is found by the first known identity of Chat, within platform,
 	//    account and chat kind, or made (gateway.ConvID); identities not known yet
-	//    become aliases of it. Kinds that are Ordered get LastSeq+1 (a replay
+	//    become aliases of it. Conversations that others of its identities lead to
+	//    become one with it: the one with the older event lives, aliases move to
+	//    it. An identity that is retired, or beside a better one known elsewhere,
+	//    does not lead to a conversation that has a different better one: it moves.
+	//    A retired identity is never written to (Message.To). What is older by the
+	//    platform's time than the last change of an alias changes nothing of it.
+	//    Kinds that are Ordered get LastSeq+1 (a replay
 	//    gets none); a message older by OccurredAt than the newest message of
 	//    the conversation counts out_of_order. The event row is written and,
 	//    per name in Wanted, one pending row (wanted + 1). Status and Echo
@@ -102,6 +108,12 @@ type RelayLedger interface {
 	//    ParkStatus or ParkEcho. OwnHop counts the conversation's hops; at
 	//    HopsMax the item becomes ignored "hop_limit"; an OwnHop item more than
 	//    10 minutes after the last starts again at one.
+	//  - Observed: recorded as an event without seq, pending rows, evidence, hop or
+	//    merge, in a replay too.
+	//  - Change: of the changes of a type by a person to a message, and of what comes
+	//    after a revoke, the message included, only the newest by time gets pending
+	//    rows (equal times: the later); others are events with
+	//    Content.Superseded. Remembered for 30 days at least.
 	//  - ItemIgnored, ItemDead: recorded with the reason; dead makes a dead
 	//    letter of kind "item".
 	// A payload's state row is written with its Last slice: relayed when any
@@ -139,6 +151,9 @@ type GateLedger interface {
 	// Durable.
 	Resolve(ctx context.Context, p gateway.Pending, d gateway.Decision, now time.Time) (gateway.Settled, error)
 	Brakes(ctx context.Context) ([]gateway.Brake, error)
+	// Merges lists the conversations that became part of another one and have
+	// something pending or unsent, each with that one, oldest first.
+	Merges(ctx context.Context) ([]gateway.Merge, error)
 }
 
 // IntakeLedger is what the intake of answers needs.
@@ -171,16 +186,18 @@ type OutboxLedger interface {
 	OpenConversations(ctx context.Context, afterConv string, limit int) ([]string, error)
 	// NextMessage returns the first open message of a conversation by (DueAt,
 	// ID), with its open attempt when it is sending; nil when there is none.
-	// To is filled with the conversation's identities.
+	// To is filled with the conversation's identities in use; Behind names a
+	// conversation that became part of it and has open messages.
 	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
 	// BeginAttempt stores the attempt and sets the message sending, durable.
-	// gateway.ErrConflict when the message is not waiting or another one of
-	// the conversation is sending.
+	// gateway.ErrConflict when the message is not waiting, another one of the
+	// conversation is sending, or it is behind another conversation.
 	BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error
 	// EndAttempt closes an attempt, durable. Evidence that came first wins: a
 	// message whose ExternalID is known by a status is accepted whatever the
 	// outcome. Accepted: external id stored, parked evidence for it judged,
-	// Outcome.Aliases learned for the conversation. Retry: waiting with NextAt.
+	// Outcome.Aliases learned for the conversation, which becomes one with those
+	// they lead to (Merged is set). Retry: waiting with NextAt.
 	// Rejected: dead letter of kind "message", later open parts of the task
 	// cancelled "after rejected". Unknown: open until Conclude.
 	// A harmless reply ends no other part: rejected is a dead letter only; retry

@@ -159,6 +159,9 @@ func (x adminAPI) Requeue(ctx context.Context, id, by string) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Merged) > 0 {
+		x.a.broker.merged(r.Merged)
+	}
 	if r.Pending != nil {
 		x.a.broker.added([]gateway.Pending{*r.Pending})
 	}

@@ -106,6 +106,7 @@ func (a *app) wire() {
 	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Changed: func() { a.publisher.Kick(); a.judge.Kick() },
+		Merged:      a.broker.merged,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})
 	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log)

@@ -212,6 +212,14 @@ func (b *broker) settled(list []gateway.Settled) {
 // resolved is told what a gate decided by itself.
 func (b *broker) resolved(gateway.Settled) { b.a.publisher.Kick() }
 
+// merged tells the gates which conversations became one; rows committed with it are
+// handed to them afterwards.
+func (b *broker) merged(merges []gateway.Merge) {
+	for _, g := range b.gates {
+		g.Merged(merges)
+	}
+}
+
 // added hands new pending rows to the gates.
 func (b *broker) added(rows []gateway.Pending) {
 	for _, g := range b.gates {

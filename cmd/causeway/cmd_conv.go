@@ -114,10 +114,15 @@ raw callbacks are in the archive.`,
 func printConversation(w io.Writer, v gateway.Conversation) {
 	who := make([]string, 0, len(v.Identities))
 	for _, i := range v.Identities {
-		who = append(who, i.Kind+" "+printable(i.Spelling(), 80))
+		name := i.Kind + " " + printable(i.Spelling(), 80)
+		if i.Retired {
+			name += " (retired)"
+		}
+		who = append(who, name)
 	}
 	fields(w, "conversation", v.Conv, "platform", v.Platform, "account", v.Account, "chat", string(v.Chat),
 		"known as", strings.Join(who, ", "), "last seq", count(v.LastSeq), "last human", orDash(instantOf(v.LastHumanAt)))
+	printMerges(w, &v)
 
 	_, _ = fmt.Fprintln(w)
 	rows := make([][]string, 0, len(v.Events))
@@ -139,6 +144,21 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "STATE", "TRIES", "DELIVERY", "REASON"}, rows)
 }
 
+// printMerges says what the conversation is part of, what became part of it, and
+// what it waits for.
+func printMerges(w io.Writer, v *gateway.Conversation) {
+	if v.MergedInto != "" {
+		fields(w, "part of", v.MergedInto+": new events are there")
+	}
+	for _, m := range v.Merged {
+		state := "nothing left there"
+		if m.Draining {
+			state = "goes first: it has something pending or unsent"
+		}
+		fields(w, "merged", m.Conv+" at "+instant(m.At)+", "+state)
+	}
+}
+
 // eventKind is the kind, with where it came from when that was not live.
 func eventKind(e gateway.ConversationEvent) string {
 	if e.Origin == gateway.OriginLive || e.Origin == "" {
@@ -155,6 +175,12 @@ func eventStates(e gateway.ConversationEvent) string {
 	}
 	if e.Echo != "" {
 		parts = append(parts, string(e.Echo))
+	}
+	if e.Observed != "" {
+		parts = append(parts, "observed="+string(e.Observed))
+	}
+	if e.Superseded != "" {
+		parts = append(parts, "superseded="+e.Superseded)
 	}
 	return orDash(strings.Join(parts, " "))
 }

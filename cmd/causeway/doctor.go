@@ -155,6 +155,8 @@ func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
 			do = "causeway apps shows who waits for what"
 		case "unknown":
 			do = "causeway messages ls --state unknown"
+		case "merging":
+			do = "a conversation became part of another one, which waits until this one has nothing left: causeway conv show " + t.Name
 		case "dead":
 			level, do = "warning", "causeway dead ls"
 		}

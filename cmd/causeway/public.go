@@ -107,6 +107,9 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // relayed hands on what a transaction of the relay made.
 func (a *app) relayed(r gateway.RelayResult) {
+	if len(r.Merged) > 0 {
+		a.broker.merged(r.Merged)
+	}
 	if len(r.Pending) > 0 {
 		a.broker.added(r.Pending)
 	}

@@ -15,6 +15,9 @@ type Ledger interface {
 	Heads(ctx context.Context, app, afterConv string, limit int) ([]gateway.Pending, error)
 	Events(ctx context.Context, ns []int64) (map[int64]*gateway.EventRow, error)
 	Resolve(ctx context.Context, p gateway.Pending, d gateway.Decision, now time.Time) (gateway.Settled, error)
+	// Merges lists who waits for whom: conversations that became part of another
+	// one and have something left.
+	Merges(ctx context.Context) ([]gateway.Merge, error)
 }
 
 // Stream is the broker's side of the gate.
@@ -72,6 +75,7 @@ type Gate struct {
 
 	// Owned by Run.
 	places  map[string]*place
+	kin     kin
 	ready   []*place
 	later   timers
 	open    int // places whose offer is in the stream
@@ -104,6 +108,7 @@ const (
 	placeReady   placeState = iota // in the ready queue
 	placeWaiting                   // in the timers
 	placeOpen                      // its offer is in the stream
+	placeBehind                    // in nothing: a conversation merged into it goes first
 )
 
 // New makes a gate; it does nothing before Run.
@@ -117,7 +122,7 @@ func New(o Options) *Gate {
 	if o.Resolved == nil {
 		o.Resolved = func(gateway.Settled) {}
 	}
-	return &Gate{o: o, in: newMailbox(), places: map[string]*place{}}
+	return &Gate{o: o, in: newMailbox(), places: map[string]*place{}, kin: newKin()}
 }
 
 // Run offers until ctx ends. Callers hand in rows with Added and Settled before
@@ -178,7 +183,7 @@ func (g *Gate) load(ctx context.Context) error {
 	const page = 1000
 	pause, after := 200*time.Millisecond, ""
 	for {
-		heads, err := g.o.Ledger.Heads(ctx, g.o.App.Name, after, page)
+		heads, err := g.heads(ctx, after, page)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -197,10 +202,22 @@ func (g *Gate) load(ctx context.Context) error {
 	}
 }
 
+// heads reads a page of heads, before the first of them who waits for whom.
+func (g *Gate) heads(ctx context.Context, after string, page int) ([]gateway.Pending, error) {
+	if after == "" {
+		merges, err := g.o.Ledger.Merges(ctx)
+		if err != nil {
+			return nil, err
+		}
+		g.merged(merges)
+	}
+	return g.o.Ledger.Heads(ctx, g.o.App.Name, after, page)
+}
+
 // offer sends the next batch of ready heads and files each by the answer. It
 // returns how long to wait before the next batch when the broker is in trouble.
 func (g *Gate) offer(ctx context.Context) time.Duration {
-	batch := g.ready[:min(len(g.ready), offerBatch)]
+	batch := g.ready[:g.inTurn(min(len(g.ready), offerBatch))]
 	if err := g.read(ctx, batch); err != nil {
 		if ctx.Err() == nil {
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
@@ -212,8 +229,12 @@ func (g *Gate) offer(ctx context.Context) time.Duration {
 	places := make([]*place, 0, len(batch))
 	for _, p := range batch {
 		row := p.head.Row
-		if row == nil || g.stale(ctx, p, row) {
-			continue // gone from the ledger: its conversation was erased
+		if row == nil { // gone from the ledger: its conversation was erased
+			g.reset(p, nil)
+			continue
+		}
+		if g.stale(ctx, p, row) {
+			continue
 		}
 		offers = append(offers, gateway.Offer{Pending: p.head, Event: *row})
 		places = append(places, p)

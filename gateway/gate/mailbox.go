@@ -22,6 +22,7 @@ type letters struct {
 	added     []gateway.Pending
 	settled   []gateway.Settled
 	exhausted []gateway.Exhausted
+	merged    []gateway.Merge
 	pause     *bool
 	waiters   []chan Stats
 }
@@ -32,6 +33,7 @@ type Stats struct {
 	Open    int // offers in the stream
 	Ready   int
 	Waiting int // retries and places not free yet
+	Behind  int // wait for a conversation that was merged into theirs
 	Paused  bool
 }
 
@@ -41,7 +43,7 @@ func (m *mailbox) put(f func(*letters)) {
 	m.mu.Lock()
 	f(&m.letter)
 	if !m.open {
-		m.letter.added, m.letter.settled, m.letter.exhausted = nil, nil, nil
+		m.letter.added, m.letter.settled, m.letter.exhausted, m.letter.merged = nil, nil, nil, nil
 	}
 	m.mu.Unlock()
 	select {
@@ -80,6 +82,12 @@ func (g *Gate) Settled(s []gateway.Settled) {
 	})
 }
 
+// Merged hands in conversations that became part of another one and have
+// something left, after the commit and no later than rows committed with it.
+func (g *Gate) Merged(merges []gateway.Merge) {
+	g.in.put(func(l *letters) { l.merged = append(l.merged, merges...) })
+}
+
 // Exhausted hands in the broker's word that it gave up on an offer.
 func (g *Gate) Exhausted(e gateway.Exhausted) {
 	g.in.put(func(l *letters) { l.exhausted = append(l.exhausted, e) })
@@ -103,6 +111,7 @@ func (g *Gate) take() {
 	l := g.in.letter
 	g.in.letter = letters{}
 	g.in.mu.Unlock()
+	g.merged(l.merged)
 	for i := range l.added {
 		g.added(&l.added[i])
 	}
@@ -115,7 +124,7 @@ func (g *Gate) take() {
 		g.out.hold = true
 	}
 	for _, c := range l.waiters {
-		c <- Stats{Places: len(g.places), Open: g.open, Ready: len(g.ready), Waiting: len(g.later), Paused: g.paused}
+		c <- Stats{Places: len(g.places), Open: g.open, Ready: len(g.ready), Waiting: len(g.later), Behind: g.behind(), Paused: g.paused}
 	}
 }
 

@@ -20,6 +20,7 @@ type model struct {
 	pending map[string][]gateway.Pending // by conversation, in order
 	dead    []string
 	order   map[string][]int64 // seqs settled, by conversation
+	merges  []gateway.Merge
 	life    time.Time
 	seq     uint64
 	ids     map[string]uint64
@@ -102,6 +103,13 @@ func (m *model) Heads(_ context.Context, _, after string, limit int) ([]gateway.
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Conv < out[j].Conv })
 	return out[:min(len(out), limit)], nil
+}
+
+// Merges is for gate.Ledger.
+func (m *model) Merges(context.Context) ([]gateway.Merge, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]gateway.Merge(nil), m.merges...), nil
 }
 
 func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventRow, error) {

@@ -23,6 +23,7 @@ const (
 // look is the net, once a tick: it compares what the broker has with what the
 // gate believes, and mends the difference.
 func (g *Gate) look(ctx context.Context) {
+	g.forget()
 	state, err := g.o.Stream.GateState(ctx, g.o.App.Name)
 	if err != nil {
 		return // the broker is away; offers say so in the log

@@ -81,6 +81,7 @@ func (g *Gate) reset(p *place, head *gateway.Pending) {
 	if head == nil {
 		g.leave(p)
 		delete(g.places, p.conv)
+		g.passed(p.conv)
 		return
 	}
 	if p.next != nil && !before(head, p.next) {
@@ -105,6 +106,7 @@ func (g *Gate) leave(p *place) {
 		if p.index >= 0 {
 			heap.Remove(&g.later, p.index)
 		}
+	case placeBehind:
 	case placeReady:
 		for i, q := range g.ready {
 			if q == p {

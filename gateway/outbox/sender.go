@@ -35,6 +35,9 @@ type SenderOptions struct {
 	UnknownWait func(platform string) time.Duration
 	// Changed is called when a message or attempt changed; it must be quick.
 	Changed func()
+	// Merged is told which conversations an answer of a platform showed to be one,
+	// after the commit; it must be quick. Nil for nobody.
+	Merged func([]gateway.Merge)
 	// Concurrency is how many conversations send at once. 0 means 128.
 	Concurrency int
 	// CallTimeout bounds one call; 0 means 15 s.
@@ -56,6 +59,9 @@ type Sender struct {
 	mu    sync.Mutex
 	woken map[string]struct{}
 	hold  map[string]time.Time // by account: nothing leaves before
+	// behind are conversations that wait for another one, by that one: it was
+	// merged into them and its messages go first.
+	behind map[string]map[string]struct{}
 }
 
 // NewSender makes a sender; it does nothing before Run.
@@ -75,7 +81,11 @@ func NewSender(o SenderOptions) *Sender {
 	if o.Changed == nil {
 		o.Changed = func() {}
 	}
-	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, hold: map[string]time.Time{}}
+	if o.Merged == nil {
+		o.Merged = func([]gateway.Merge) {}
+	}
+	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, hold: map[string]time.Time{},
+		behind: map[string]map[string]struct{}{}}
 }
 
 // Wake says that a conversation may have something to send, or that something
@@ -129,6 +139,7 @@ func (s *Sender) Run(ctx context.Context) error {
 			return ctx.Err()
 		case r := <-l.done:
 			l.finish(r)
+			s.passed(r.conv)
 		case <-s.wake:
 		case <-t.C:
 		}

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 	// call is short, and what did not work at once is tried once more.
 	harmlessTimeout = 5 * time.Second
 	harmlessTries   = 2
+	// behindPoll is a net: those behind another conversation are woken by it.
+	behindPoll = time.Minute
 )
 
 // step does what the conversation's head needs now and returns when to look
@@ -63,6 +66,9 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		s.o.Changed()
 		return now
 	}
+	if m.Behind != "" {
+		return s.wait(ctx, m, now)
+	}
 	for _, at := range []time.Time{m.DueAt, m.NextAt, s.heldUntil(m.Account)} {
 		if at.After(now) {
 			return at
@@ -77,6 +83,35 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	return s.attempt(ctx, m, client, now)
 }
 
+// wait lets a message wait for those of the conversation that it is behind. What
+// ended before we noted that is seen by the second look.
+func (s *Sender) wait(ctx context.Context, m *gateway.Message, now time.Time) time.Time {
+	s.mu.Lock()
+	if s.behind[m.Behind] == nil {
+		s.behind[m.Behind] = map[string]struct{}{}
+	}
+	s.behind[m.Behind][m.Conv] = struct{}{}
+	s.mu.Unlock()
+	again, _, err := s.o.Ledger.NextMessage(ctx, m.Conv)
+	if err != nil {
+		return s.failed(ctx, err)
+	}
+	if again == nil || again.Behind == m.Behind {
+		return now.Add(behindPoll)
+	}
+	return now
+}
+
+// passed wakes who waits behind a conversation of which something was done.
+func (s *Sender) passed(conv string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.behind[conv] {
+		s.woken[c] = struct{}{}
+	}
+	delete(s.behind, conv)
+}
+
 // attempt stores the attempt, makes the call and stores the outcome. Once the
 // attempt is stored, the call's outcome is stored too, also when we are asked to
 // stop meanwhile.
@@ -86,7 +121,10 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 		timeout = min(timeout, harmlessTimeout)
 	}
 	a := &gateway.Attempt{ID: s.o.NewID(), Message: m.ID, N: m.Attempts + 1, StartedAt: now, VoidAfter: now.Add(timeout)}
-	if err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); err != nil {
+	switch err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); {
+	case errors.Is(err, gateway.ErrConflict): // merged since it was read, or another sender: look again
+		return s.o.Now().Add(ledgerPause)
+	case err != nil:
 		return s.failed(ctx, err)
 	}
 	s.o.Boundary("outbox.attempt_stored")
@@ -105,6 +143,9 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 		}
 	}
 	s.o.Boundary("outbox.outcome_stored")
+	if len(end.Merged) > 0 {
+		s.o.Merged(end.Merged)
+	}
 	s.o.Log.Info("message.attempted", zap.String("message", m.ID), zap.String("conv", m.Conv), zap.String("account", m.Account),
 		zap.Int("attempt", a.N), zap.Int("part", m.Part), zap.String("outcome", string(out.Kind)), zap.String("code", out.Code),
 		zap.Duration("took", time.Since(started)))

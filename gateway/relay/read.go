@@ -70,7 +70,11 @@ func (r *Relay) decode(p *gateway.Payload) (items []gateway.Item, keyFP string, 
 }
 
 func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gateway.Application) gateway.ItemRow {
-	row := gateway.ItemRow{Index: index, State: gateway.ItemEvent, Chat: it.Chat, Status: it.Content.Status, Echo: it.Content.Echo}
+	row := gateway.ItemRow{Index: index, State: gateway.ItemEvent, Chat: it.Chat, Status: it.Content.Status, Echo: it.Content.Echo,
+		Observed: it.Observed, Change: change(it)}
+	if it.Kind == gateway.KindMessage {
+		row.MessageID = it.Content.ID
+	}
 	account, known := r.o.Directory.Account(p.Platform, it.AccountID)
 	row.Event = gateway.EventRow{
 		ID: gateway.EventID(p.Platform, it), Platform: p.Platform, Account: account, Chat: it.Chat.Kind,
@@ -91,7 +95,9 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gat
 	if row.Fetch = it.Fetch(p.ReceivedAt, r.o.MediaLife(p.Platform)); row.Fetch != nil {
 		it.Content.Media.State = gateway.MediaPending
 	}
-	content, err := r.content(&it.Content)
+	says := it.Content
+	says.Observed = it.Observed
+	content, err := r.content(&says)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return dead(gateway.ReasonBadItem, errTooLarge.Error())
@@ -100,11 +106,33 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gat
 	}
 	row.Event.Content = content
 	for i := range apps {
-		if apps[i].Wants(p.Platform, account, it.Kind, it.Chat.Kind) {
+		if it.Observed == "" && apps[i].Wants(p.Platform, account, it.Kind, it.Chat.Kind) {
 			row.Wanted = append(row.Wanted, apps[i].Name)
 		}
 	}
 	r.hop(p.Platform, it, &row)
+	return row
+}
+
+// change says what a change is about, and in a chat of several people who made it:
+// the other side of a single chat is one person under whatever name.
+func change(it *gateway.Item) *gateway.ChangeRow {
+	target := it.Content.Target
+	if it.Kind != gateway.KindChange || target == nil || target.MessageID == "" {
+		return nil
+	}
+	row := &gateway.ChangeRow{Target: target.MessageID, Type: it.Content.Type}
+	if it.Content.From == nil {
+		return row
+	}
+	for _, id := range it.Content.From.Identities {
+		for _, side := range it.Chat.Identities {
+			if it.Chat.Kind == gateway.ChatSingle && id.Kind == side.Kind && id.Value == side.Value {
+				return row
+			}
+		}
+	}
+	row.Actor = it.Content.From.Identities
 	return row
 }
 
@@ -133,7 +161,7 @@ func (r *Relay) hop(platform string, it *gateway.Item, row *gateway.ItemRow) {
 	if it.AccountNumber != "" {
 		r.own.learn(platform, it.AccountNumber)
 	}
-	if it.Kind != gateway.KindMessage || it.Content.From == nil {
+	if it.Kind != gateway.KindMessage || it.Content.From == nil || it.Observed != "" {
 		return
 	}
 	for _, id := range it.Content.From.Identities {

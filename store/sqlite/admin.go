@@ -40,10 +40,11 @@ func (l *Ledger) Sealed(ctx context.Context, endpoint string, after int64, limit
 }
 
 // ConversationPayloads lists positions of the payloads that hold events of a
-// conversation.
+// conversation, or of what became part of it.
 func (l *Ledger) ConversationPayloads(ctx context.Context, conv string, after int64, limit int) ([]int64, error) {
-	return l.positions(ctx, `SELECT DISTINCT pos FROM event
-		WHERE c = (SELECT c FROM conversation WHERE c >= ? AND c < ? AND conv = ?) AND pos > ? ORDER BY pos LIMIT ?`,
+	return l.positions(ctx, `WITH RECURSIVE part(c) AS (SELECT c FROM conversation WHERE c >= ? AND c < ? AND conv = ?
+		UNION SELECT u.c FROM part JOIN conversation u ON u.into_c = part.c AND u.into_c >= 0)
+		SELECT DISTINCT pos FROM event WHERE c IN (SELECT c FROM part) AND pos > ? ORDER BY pos LIMIT ?`,
 		convKey(conv), convKey(conv)+convKeys, conv, after, limitOf(limit))
 }
 
@@ -166,6 +167,9 @@ func (l *Ledger) release(c *conn, run string, after int64, now time.Time) (convs
 	}
 	for i := range ms {
 		m := &ms[i]
+		if _, err := l.stirs(c, m.Conv); err != nil {
+			return nil, 0, err
+		}
 		m.State, m.DueAt = gateway.MessageWaiting, now
 		if err := l.storeMessage(c, m, gateway.MessageHeld); err != nil {
 			return nil, 0, err
@@ -195,6 +199,7 @@ func (l *Ledger) Stuck(ctx context.Context, _ time.Time) (out []store.StuckThing
 			WHERE m.state = 'unknown' AND m.state <> 'waiting' AND m.state <> 'sending' AND m.state <> 'accepted' AND m.open = 1 GROUP BY m.account`},
 		{"dead", "SELECT kind, count(*), min(at) FROM dead WHERE state = 'open' GROUP BY kind"},
 		{"sealed", "SELECT endpoint, count(*), min(received_at) FROM payload WHERE state = 'sealed' GROUP BY endpoint"},
+		{"merging", "SELECT conv, count(*), min(merged_at) FROM conversation WHERE draining = 1"},
 		{"held", `SELECT run, count(*), min(due_at) FROM message
 			WHERE state = 'held' AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted' GROUP BY run`},
 	} {

@@ -21,6 +21,7 @@ type talk struct {
 	hops       int64
 	hopAt      int64
 	humanAt    int64
+	into       int64            // number of the conversation it became part of; -1 for none
 	storedSeq  int64            // last_seq in the row
 	fresh      bool             // not in the table yet
 	dirty      bool             // what cannot be caught up with has changed
@@ -29,20 +30,6 @@ type talk struct {
 }
 
 const storeEvery = 32
-
-// aliasKey names an identity within its key space.
-type aliasKey struct {
-	platform, account string
-	chat              gateway.ChatKind
-	kind, value       string
-}
-
-type alias struct {
-	c        int64 // of its conversation
-	spelling string
-	place    int64 // among the identities it came with; the furthest back so far
-	seen     int64
-}
 
 // keyOf finds a conversation's number.
 func keyOf(c *conn, conv string) (key int64, found bool, err error) {
@@ -97,10 +84,10 @@ func (l *Ledger) talk(c *conn, key int64) (*talk, error) {
 		return t, nil
 	}
 	t := &talk{c: key}
-	found, err := c.one("SELECT conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at FROM conversation WHERE c = ?",
+	found, err := c.one("SELECT conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at, into_c FROM conversation WHERE c = ?",
 		func(r row) {
 			t.conv, t.platform, t.account, t.chat = r.str(0), r.str(1), r.str(2), gateway.ChatKind(r.str(3))
-			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8)
+			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.into = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8), r.int(9)
 		}, key)
 	switch {
 	case err != nil:
@@ -148,130 +135,6 @@ func storeTalk(c *conn, t *talk) error {
 	}
 	t.fresh, t.dirty, t.storedSeq = false, false, t.lastSeq
 	return nil
-}
-
-func (l *Ledger) alias(c *conn, k aliasKey) (*alias, error) {
-	if a := l.book.aliases[k]; a != nil {
-		return a, nil
-	}
-	var a *alias
-	_, err := c.one("SELECT c, spelling, place, seen FROM alias WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
-		func(r row) { a = &alias{r.int(0), string(r.blob(1)), r.int(2), r.int(3)} },
-		k.platform, k.account, string(k.chat), k.kind, []byte(k.value))
-	if err != nil {
-		return nil, err
-	}
-	if a != nil {
-		l.book.aliases[k] = a
-	}
-	return a, nil
-}
-
-// find returns the conversation of the first known identity; nil for none.
-func (l *Ledger) find(c *conn, platform, account string, chat *gateway.Chat) (*talk, error) {
-	for _, id := range chat.Identities {
-		a, err := l.alias(c, aliasKey{platform, account, chat.Kind, id.Kind, id.Value})
-		if err != nil {
-			return nil, err
-		}
-		if a != nil {
-			return l.talk(c, a.c)
-		}
-	}
-	return nil, nil
-}
-
-// resolve makes the conversation of a chat when find found none (t nil), and
-// learns its identities.
-func (l *Ledger) resolve(c *conn, t *talk, platform, account string, chat *gateway.Chat) (*talk, error) {
-	if t == nil {
-		conv := gateway.ConvID(l.identity.Secret, platform, account, chat.Kind, chat.Identities[0])
-		key, err := freeKey(c, conv)
-		if err != nil {
-			return nil, err
-		}
-		t = &talk{c: key, conv: conv, platform: platform, account: account, chat: chat.Kind, fresh: true,
-			newestBy: make(map[string]int64), haveNewest: true}
-		l.book.talks[key] = t
-		l.change(t)
-		if err := storeTalk(c, t); err != nil {
-			return nil, err
-		}
-	}
-	return t, l.learn(c, t, chat.Identities)
-}
-
-// learn makes identities aliases of a conversation. An alias of another
-// conversation stays as it is and is counted: the two should become one, which
-// is not done here.
-func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity) error {
-	if !t.haveNewest {
-		t.newestBy = make(map[string]int64)
-		err := c.query("SELECT kind, max(seen) FROM alias WHERE c = ? GROUP BY kind", func(r row) error {
-			t.newestBy[r.str(0)] = r.int(1)
-			return nil
-		}, t.c)
-		if err != nil {
-			return err
-		}
-		t.haveNewest = true
-	}
-	for i, id := range ids {
-		k := aliasKey{t.platform, t.account, t.chat, id.Kind, id.Value}
-		a, err := l.alias(c, k)
-		if err != nil {
-			return err
-		}
-		switch {
-		case a != nil && a.c != t.c:
-			l.book.add(prefixOther+"alias_conflict", 1)
-			continue
-		case a != nil && (id.As == "" || a.spelling == id.As) && a.place >= int64(i) && a.seen == t.newestBy[id.Kind]:
-			continue // known, in this spelling, and the newest of its kind
-		}
-		// seen tells the newest identity of a kind; an identity that came beside
-		// another one of its kind in the same item gives way to the better one.
-		n := &alias{c: t.c, spelling: id.Spelling(), place: int64(i), seen: l.book.seen + 1}
-		if a != nil {
-			n.place = max(n.place, a.place)
-		}
-		if a != nil && id.As == "" {
-			n.spelling = a.spelling
-		}
-		for _, better := range ids[:i] {
-			if better.Kind == id.Kind && a != nil {
-				n.seen = a.seen
-			}
-		}
-		if a != nil && *n == *a {
-			continue
-		}
-		_, err = c.exec(`INSERT INTO alias (platform, account, chat, kind, value, spelling, c, place, seen)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spelling = excluded.spelling, place = excluded.place, seen = excluded.seen`,
-			k.platform, k.account, string(k.chat), k.kind, []byte(k.value), []byte(n.spelling), t.c, n.place, n.seen)
-		if err != nil {
-			return err
-		}
-		l.book.aliases[k], l.book.touched = n, true
-		l.book.seen = max(l.book.seen, n.seen)
-		t.newestBy[id.Kind] = max(t.newestBy[id.Kind], n.seen)
-	}
-	return nil
-}
-
-// identities are the names of a conversation's other side: best kind first, as
-// they came together, and the newest of a kind first.
-func identities(c *conn, key int64) (out []gateway.Identity, err error) {
-	err = c.query(`SELECT kind, value, spelling FROM alias a WHERE c = ?
-		ORDER BY (SELECT max(place) FROM alias b WHERE b.c = a.c AND b.kind = a.kind), kind, seen DESC`, func(r row) error {
-		id := gateway.Identity{Kind: r.str(0), Value: string(r.blob(1)), As: string(r.blob(2))}
-		if id.As == id.Value {
-			id.As = ""
-		}
-		out = append(out, id)
-		return nil
-	}, key)
-	return out, err
 }
 
 // hop counts a message of another account of ours. It says true when the

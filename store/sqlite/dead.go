@@ -111,7 +111,9 @@ func (l *Ledger) Requeue(ctx context.Context, id, by string, now time.Time) (gat
 		}
 		switch d.Kind {
 		case "event":
-			out.Pending, err = l.requeueEvent(c, d)
+			if out.Pending, err = l.requeueEvent(c, d); err == nil {
+				out.Merged, err = l.stirs(c, d.Conv)
+			}
 		case "message":
 			out.Conv, err = d.Conv, l.requeueMessage(c, d.Message, now)
 		default:

@@ -82,16 +82,28 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time) (judged bool
 	case e.Kind == gateway.KindStatus && over:
 		return true, "", l.judged(c, e, gateway.JudgedForeign, nil, now)
 	case e.Kind == gateway.KindEcho:
-		sending, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", e.Conv)
+		sending, err := l.sending(c, e.Conv)
 		if err != nil {
 			return false, "", err
 		}
-		if sending == 0 || over {
+		if !sending || over {
 			return true, "", l.judged(c, e, gateway.JudgedHuman, nil, now)
 		}
 	}
 	_, err = c.exec("UPDATE parked SET look_at = deadline WHERE n = ?", e.N)
 	return false, "", err
+}
+
+// sending says whether an attempt to the customer of a conversation is open.
+func (l *Ledger) sending(c *conn, conv string) (bool, error) {
+	kin, err := l.kin(c, conv)
+	for _, conv := range kin {
+		n, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", conv)
+		if err != nil || n > 0 {
+			return n > 0, err
+		}
+	}
+	return false, err
 }
 
 // messageOf finds the message a piece of evidence speaks of: by our marker, else
@@ -240,6 +252,11 @@ func (l *Ledger) unpark(c *conn, m *message, now time.Time) error {
 			return err
 		}
 	}
-	_, err := c.exec("UPDATE parked SET look_at = 0 WHERE conv = ? AND kind = 'echo'", m.Conv)
+	kin, err := l.kin(c, m.Conv)
+	for _, conv := range kin {
+		if _, err := c.exec("UPDATE parked SET look_at = 0 WHERE conv = ? AND kind = 'echo'", conv); err != nil {
+			return err
+		}
+	}
 	return err
 }

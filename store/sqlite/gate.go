@@ -102,7 +102,10 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 		if err := w.carryOut(&out, key, *was, q, d); err != nil {
 			return err
 		}
-		return w.rows.flush(c)
+		if err := w.rows.flush(c); err != nil {
+			return err
+		}
+		return w.emptied()
 	})
 	if err != nil {
 		return gateway.Settled{}, err

@@ -36,6 +36,9 @@ func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gat
 		if out.Identities, err = identities(c, key); err != nil {
 			return err
 		}
+		if err := conversationMerges(c, out, key); err != nil {
+			return err
+		}
 		if err := conversationEvents(c, out, key, limit); err != nil {
 			return err
 		}
@@ -47,13 +50,27 @@ func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gat
 	return out, nil
 }
 
+func conversationMerges(c *conn, out *gateway.Conversation, key int64) error {
+	_, err := c.one("SELECT v.conv FROM conversation u JOIN conversation v ON v.c = u.into_c WHERE u.c = ? AND u.into_c >= 0",
+		func(r row) { out.MergedInto = r.str(0) }, key)
+	if err != nil {
+		return err
+	}
+	return c.query("SELECT conv, merged_at, draining FROM conversation WHERE into_c = ? AND into_c >= 0 ORDER BY merged_at DESC, c", func(r row) error {
+		out.Merged = append(out.Merged, gateway.MergedConversation{Conv: r.str(0), At: r.time(1), Draining: r.int(2) == 1})
+		return nil
+	}, key)
+}
+
 func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int) error {
 	var ns []int64
 	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content FROM event WHERE c = ?
 		ORDER BY n DESC LIMIT ?) ORDER BY n`, func(r row) error {
 		ns = append(ns, r.int(0))
+		says := contentOf(r.blob(8))
 		out.Events = append(out.Events, gateway.ConversationEvent{Event: eventID(r[1]), Run: r.str(2), Seq: max(r.int(3), 0),
-			Kind: gateway.Kind(r.str(4)), Origin: gateway.Origin(r.str(5)), ReceivedAt: r.time(6), Echo: gateway.Judgement(r.str(7)), Type: contentType(r.blob(8))})
+			Kind: gateway.Kind(r.str(4)), Origin: gateway.Origin(r.str(5)), ReceivedAt: r.time(6), Echo: gateway.Judgement(r.str(7)),
+			Type: says.Type, Observed: says.Observed, Superseded: says.Superseded})
 		return nil
 	}, key, limit)
 	if err != nil {
@@ -160,14 +177,18 @@ func memberReceipts(c *conn, message string) (out []gateway.MemberReceipt, err e
 	return out, err
 }
 
-// contentType reads the platform's type out of an event's content; "" when it
-// cannot be read, so that one odd row does not hide a history.
-func contentType(content []byte) string {
-	var t struct {
-		Type string `json:"type"`
+// listed is what a line of a history shows of an event's content.
+type listed struct {
+	Type       string           `json:"type"`
+	Observed   gateway.Observed `json:"observed"`
+	Superseded string           `json:"superseded"`
+}
+
+// contentOf reads it; nothing when it cannot be read, so that one odd row does not
+// hide a history.
+func contentOf(content []byte) (l listed) {
+	if json.Unmarshal(content, &l) != nil {
+		return listed{}
 	}
-	if json.Unmarshal(content, &t) != nil {
-		return ""
-	}
-	return t.Type
+	return l
 }

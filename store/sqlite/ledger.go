@@ -17,6 +17,7 @@ type Ledger struct {
 	k        *checkpointer
 	r        *pool
 	texts    bulkTexts
+	revoked  revokes      // of the writer
 	replays  atomic.Int64 // no event up to here is live and after the publish cursor
 
 	once  sync.Once
@@ -38,6 +39,14 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 		return nil, err
 	}
 	if err := l.book.lost(f.w); err != nil {
+		f.close()
+		return nil, err
+	}
+	if err := l.revoked.load(f.w); err != nil {
+		f.close()
+		return nil, err
+	}
+	if _, err := l.merging(f.w); err != nil {
 		f.close()
 		return nil, err
 	}

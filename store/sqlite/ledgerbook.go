@@ -3,6 +3,7 @@ package sqlite
 import (
 	"crypto/rand"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -26,7 +27,9 @@ type ledgerBook struct {
 	talks   map[int64]*talk // by number
 	aliases map[aliasKey]*alias
 	waiting map[waitingKey]*waiting
-	touched bool // the caches changed since mark
+	merging map[int64]int64 // see Ledger.merging; nil when it is to be read
+	drains  atomic.Int64    // its length, for readers; rather too high than too low
+	touched bool            // the caches changed since mark
 
 	waitingBytes int // held by waiting, about
 
@@ -54,6 +57,8 @@ func newLedgerBook() *ledgerBook {
 func (b *ledgerBook) forget() {
 	b.talks, b.aliases = make(map[int64]*talk), make(map[aliasKey]*alias)
 	b.waiting, b.waitingBytes = make(map[waitingKey]*waiting), 0
+	b.merging = nil
+	b.drains.Add(1)
 	b.touched = false
 }
 

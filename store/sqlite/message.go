@@ -70,7 +70,14 @@ func (l *Ledger) storeMessage(c *conn, m *message, was gateway.MessageState) err
 		return err
 	}
 	l.moved(was, m.State, 1)
-	return nil
+	if m.open || l.book.drains.Load() == 0 {
+		return nil
+	}
+	key, _, err := l.key(c, m.Conv)
+	if err != nil {
+		return err
+	}
+	return l.drained(c, key)
 }
 
 // moved keeps the counts of messages by state.
@@ -139,6 +146,9 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 		if parts, err = partsAfter(c, m); err != nil {
 			return err
 		}
+	}
+	if _, err := l.stirs(c, m.Conv); err != nil {
+		return err
 	}
 	for _, p := range append([]message{*m}, parts...) {
 		if p.ID != m.ID && p.State != gateway.MessageCancelled {

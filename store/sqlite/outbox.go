@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -38,8 +39,13 @@ func (l *Ledger) NextMessage(ctx context.Context, conv string) (*gateway.Message
 		if err != nil {
 			return err
 		}
-		if m.To, err = identities(c, key); err != nil {
+		if m.To, err = recipients(c, key); err != nil {
 			return err
+		}
+		if m.State == gateway.MessageWaiting && l.book.drains.Load() > 0 {
+			if m.Behind, err = behind(c, key); err != nil {
+				return err
+			}
 		}
 		if m.State == gateway.MessageSending {
 			a, err = openAttempt(c, m.ID)
@@ -50,6 +56,12 @@ func (l *Ledger) NextMessage(ctx context.Context, conv string) (*gateway.Message
 		return nil, nil, err
 	}
 	return &m.Message, a, nil
+}
+
+// recipients are the names by which a conversation's other side can be written to.
+func recipients(c *conn, key int64) ([]gateway.Identity, error) {
+	ids, err := identities(c, key)
+	return slices.DeleteFunc(ids, func(id gateway.Identity) bool { return id.Retired }), err
 }
 
 func openAttempt(c *conn, msg string) (*gateway.Attempt, error) {
@@ -81,6 +93,9 @@ func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv stri
 		if other > 0 {
 			return fmt.Errorf("another message of the conversation is sending: %w", gateway.ErrConflict)
 		}
+		if err := l.inTurn(c, conv); err != nil {
+			return err
+		}
 		if made.ID == "" {
 			if made.ID, err = l.book.newID("at_", made.StartedAt); err != nil {
 				return err
@@ -103,10 +118,28 @@ func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv stri
 	return nil
 }
 
+// inTurn refuses a message that has to wait for those of a conversation that was
+// merged into its own since NextMessage.
+func (l *Ledger) inTurn(c *conn, conv string) error {
+	if m, err := l.merging(c); err != nil || len(m) == 0 {
+		return err
+	}
+	key, _, err := l.key(c, conv)
+	if err != nil {
+		return err
+	}
+	first, err := behind(c, key)
+	if err == nil && first != "" {
+		err = fmt.Errorf("messages of a conversation that was merged into this one go first: %w", gateway.ErrConflict)
+	}
+	return err
+}
+
 // EndAttempt closes an attempt, durable; see store.OutboxLedger.
 func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 	in := *e
-	return l.write(ctx, true, 1, func(c *conn) error {
+	err := l.write(ctx, true, 1, func(c *conn) error {
+		in.Merged = nil
 		m, err := messageByID(c, in.Message)
 		if err != nil {
 			return err
@@ -128,16 +161,16 @@ func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 			return err
 		}
 		if len(o.Aliases) > 0 {
-			t, err := l.talkOf(c, m.Conv)
-			if err != nil {
-				return err
-			}
-			if err := l.learn(c, t, o.Aliases); err != nil {
+			if in.Merged, err = l.learnFrom(c, m.Conv, o.Aliases, in.At); err != nil {
 				return err
 			}
 		}
 		return l.unpark(c, m, in.At)
 	})
+	if err == nil {
+		e.Merged = in.Merged
+	}
+	return err
 }
 
 // outcome moves a message by the end of its attempt.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -48,6 +49,7 @@ type relayWrite struct {
 	res gateway.RelayResult
 
 	position gateway.RelayPosition
+	only     *talk // of OnlyConv
 	changed  []*talk
 
 	items, payloads, pending bulk
@@ -65,6 +67,15 @@ func (w *relayWrite) flush() error {
 
 func (w *relayWrite) run() (err error) {
 	live := !w.b.Again && w.b.Run == ""
+	if w.b.OnlyConv != "" {
+		t, err := w.l.talkOf(w.c, w.b.OnlyConv)
+		if err == nil {
+			w.only, err = w.l.root(w.c, t)
+		}
+		if err != nil && !errors.Is(err, gateway.ErrNotFound) {
+			return err
+		}
+	}
 	if live {
 		a, b, err := place(w.c, "relay")
 		if err != nil {
@@ -146,11 +157,11 @@ func (w *relayWrite) replayed(p *gateway.RelayedPayload) error {
 			continue
 		}
 		if w.b.OnlyConv != "" {
-			t, err := w.l.find(w.c, it.Event.Platform, it.Event.Account, &it.Chat)
+			t, _, err := w.find(it)
 			if err != nil {
 				return err
 			}
-			if t == nil || t.conv != w.b.OnlyConv {
+			if t == nil || t != w.only {
 				continue
 			}
 		}

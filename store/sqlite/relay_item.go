@@ -65,30 +65,29 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	e, run := &it.Event, w.b.Run
 	// A hop and a new conversation must not be written for what is known
 	// already; for the rest the insert itself says whether the event is known.
-	if it.OwnHop {
-		if state, n, err := w.known(p, it); err != nil || n > 0 {
-			return state, n, err
-		}
-	}
-	t, err := w.l.find(w.c, e.Platform, e.Account, &it.Chat)
+	hop := it.OwnHop && run == "" && it.Observed == ""
+	t, also, err := w.find(it)
 	if err != nil {
 		return "", 0, err
 	}
 	made := t == nil
-	if made {
+	if made || hop || len(also) > 0 {
 		if state, n, err := w.known(p, it); err != nil || n > 0 {
 			return state, n, err
 		}
 	}
-	if made || it.OwnHop {
-		if t, err = w.l.resolve(w.c, t, e.Platform, e.Account, &it.Chat); err != nil {
+	if made {
+		if t, err = w.l.resolve(w.c, chatOf{e.Platform, e.Account, &it.Chat}); err != nil {
+			return "", 0, err
+		}
+		w.l.book.begins(t.c, it.Wanted)
+	}
+	for _, other := range also {
+		if t, err = w.merge(t, other); err != nil {
 			return "", 0, err
 		}
 	}
-	if made {
-		w.l.book.begins(t.c, it.Wanted)
-	}
-	if it.OwnHop && run == "" {
+	if hop {
 		ok := w.l.hop(t, it.HopsMax, w.now)
 		w.note(t)
 		if !ok {
@@ -96,7 +95,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 		}
 	}
 	n := w.l.book.events + 1
-	ordered := e.Kind.Ordered() && run == ""
+	ordered := e.Kind.Ordered() && run == "" && it.Observed == ""
 	ord := -n
 	if ordered {
 		ord = t.lastSeq + 1
@@ -116,10 +115,18 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if receivedAt.IsZero() {
 		receivedAt = p.ReceivedAt
 	}
+	content, wanted := e.Content, it.Wanted
+	why, err := w.superseded(p, it)
+	if err != nil {
+		return "", 0, err
+	}
+	if why != "" {
+		content, wanted = gateway.Supersede(content, why), nil
+	}
 	rows, err := w.c.exec(`INSERT INTO event (n, id, run, c, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, run) DO NOTHING`,
 		n, eventKey(e.ID), run, t.c, ord, string(e.Kind), string(origin), p.Pos, it.Index, payload,
-		receivedAt, e.OccurredAt, e.Content)
+		receivedAt, e.OccurredAt, content)
 	if err != nil {
 		return "", 0, err
 	}
@@ -128,7 +135,10 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	}
 	w.l.book.events = n
 	w.res.Events++
-	if err := w.l.learn(w.c, t, it.Chat.Identities); err != nil {
+	if err := w.l.learn(w.c, t, it.Chat.Identities, happened(p, it), run != "" || it.Observed != ""); err != nil {
+		return "", 0, err
+	}
+	if err := w.changes(p, it, why); err != nil {
 		return "", 0, err
 	}
 	if ordered {
@@ -137,18 +147,66 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if err := w.fetch(t, it, n); err != nil {
 		return "", 0, err
 	}
-	if len(it.Wanted) > 0 && e.Kind.Ordered() {
+	if len(wanted) > 0 && e.Kind.Ordered() && it.Observed == "" {
 		row := &gateway.EventRow{N: n, ID: e.ID, Run: run, Platform: t.platform, Account: t.account, Conv: t.conv, Chat: it.Chat.Kind,
 			Seq: max(ord, 0), Kind: e.Kind, Origin: origin, Payload: payload, ReceivedAt: fromNanos(nanos(receivedAt)),
-			OccurredAt: fromNanos(nanos(e.OccurredAt)), Content: e.Content}
-		if err := w.want(t.c, row, it.Wanted); err != nil {
+			OccurredAt: fromNanos(nanos(e.OccurredAt)), Content: content}
+		if err := w.want(t.c, row, wanted); err != nil {
 			return "", 0, err
 		}
 	}
-	if run == "" && !e.Kind.Ordered() {
+	if run == "" && !e.Kind.Ordered() && it.Observed == "" {
 		return gateway.ItemEvent, n, w.park(t, it, n)
 	}
 	return gateway.ItemEvent, n, nil
+}
+
+// find returns the conversation of an item, and others that turn out to be the
+// same person's. An item of a replay belongs where its event is: its names may be
+// another person's by now. Copies of other traffic join nobody.
+func (w *relayWrite) find(it *gateway.ItemRow) (t *talk, also []*talk, err error) {
+	if w.b.Run != "" {
+		key := int64(-1)
+		_, err := w.c.one("SELECT c FROM event WHERE id = ? AND run = ''", func(r row) { key = r.int(0) }, eventKey(it.Event.ID))
+		if err != nil {
+			return nil, nil, err
+		}
+		if key >= 0 {
+			if t, err = w.l.talk(w.c, key); err == nil {
+				t, err = w.l.root(w.c, t)
+			}
+			return t, nil, err
+		}
+	}
+	t, also, err = w.l.find(w.c, chatOf{it.Event.Platform, it.Event.Account, &it.Chat})
+	if w.b.Run != "" || it.Observed != "" {
+		also = nil
+	}
+	return t, also, err
+}
+
+// merge makes two conversations one and returns the one that lives.
+func (w *relayWrite) merge(a, b *talk) (*talk, error) {
+	if err := w.flush(); err != nil { // what waits is looked for
+		return nil, err
+	}
+	kept, m, drains, err := w.l.merge(w.c, a, b, w.now)
+	if drains {
+		w.res.Merged = append(w.res.Merged, m)
+	}
+	return kept, err
+}
+
+// changes keeps what a new event says about the changes of a message; why is why
+// it is superseded.
+func (w *relayWrite) changes(p *gateway.RelayedPayload, it *gateway.ItemRow, why string) error {
+	switch {
+	case why != "":
+		w.l.book.add(prefixOther+"superseded", 1)
+	case it.Change != nil && it.Change.Target != "" && it.Observed == "" && w.b.Run == "":
+		return w.keepNewest(p, it)
+	}
+	return nil
 }
 
 // known looks for an event that exists. One that this very item made before (its

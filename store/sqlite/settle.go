@@ -35,6 +35,9 @@ func (l *Ledger) Settle(ctx context.Context, at gateway.ReplyPosition, answers [
 		if err := w.rows.flush(c); err != nil {
 			return err
 		}
+		if err := w.emptied(); err != nil {
+			return err
+		}
 		return setPlace(c, "taken", nanos(at.Created), int64(at.Seq))
 	})
 	if err != nil {
@@ -48,7 +51,8 @@ type settleWrite struct {
 	l    *Ledger
 	c    *conn
 	now  time.Time
-	rows bulk // of settled
+	rows bulk    // of settled
+	left []int64 // conversations in which a row ceased to wait, while some are draining
 }
 
 func (w *settleWrite) settle(out *gateway.Settled, s *gateway.Settlement, decide func(*gateway.Pending, *gateway.Answer) gateway.Decision) error {
@@ -128,6 +132,9 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pend
 	}
 	w.l.book.leaves(key, &was)
 	out.Head = q.head()
+	if w.l.book.drains.Load() > 0 {
+		w.left = append(w.left, key)
+	}
 	if err := w.rows.add(w.c, was.N, was.App, string(d.State), d.Reason, d.Tries, was.Round, was.Requeue, w.now); err != nil {
 		return err
 	}
@@ -140,6 +147,16 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pend
 	if len(d.Replies) > 0 {
 		out.Messages = len(d.Replies)
 		return w.l.reply(w.c, &was, d.Replies, w.now)
+	}
+	return nil
+}
+
+// emptied lets those go on that waited for a conversation to have nothing left.
+func (w *settleWrite) emptied() error {
+	for _, key := range w.left {
+		if err := w.l.drained(w.c, key); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -169,10 +169,10 @@ func relayIdentities(w *world) {
 	if other == first {
 		w.Error("two customers in one conversation")
 	}
-	// An alias of another conversation stays as it is.
-	w.same("the first known identity wins", w.relay(chat("6", bsuid, phone("300"))).Pending[0].Conv, first)
-	w.same("the other conversation lives", w.relay(chat("7", phone("300"))).Pending[0].Conv, other)
-	w.same("conflicts", w.counter("alias_conflict"), int64(1))
+	// Names of two conversations in one item: they become one, the older.
+	w.same("the older lives", w.relay(chat("6", bsuid, phone("300"))).Pending[0].Conv, first)
+	w.same("the other name leads there too", w.relay(chat("7", phone("300"))).Pending[0].Conv, first)
+	w.same("merges", w.counter("merged"), int64(1))
 
 	group := chat("8", gateway.Identity{Kind: "phone", Value: "100"})
 	group.Chat.Kind = gateway.ChatGroup
@@ -189,8 +189,8 @@ func relayIdentities(w *world) {
 	c, err := w.l.Conversation(w.ctx, first, 100)
 	w.must(err)
 	w.same("identities", c.Identities, []gateway.Identity{
-		{Kind: "bsuid", Value: "b.1", As: "B.1"}, {Kind: "phone", Value: "200", As: "+200"}, {Kind: "phone", Value: "100"}})
-	w.same("last seq", c.LastSeq, int64(6))
+		{Kind: "bsuid", Value: "b.1", As: "B.1"}, {Kind: "phone", Value: "200", As: "+200"}, {Kind: "phone", Value: "300"}, {Kind: "phone", Value: "100"}})
+	w.same("last seq", c.LastSeq, int64(7))
 	found, err := w.l.FindConversation(w.ctx, "whatsapp", "shop", phone("200"))
 	w.must(err)
 	w.same("found by number", found, first)
