@@ -244,7 +244,7 @@ func (l *Ledger) learned(t *talk, ids []gateway.Identity, i int, a *alias, at in
 func identities(c *conn, key int64) (out []gateway.Identity, err error) {
 	for len(out) == 0 && err == nil && key >= 0 {
 		err = c.query(`SELECT kind, value, spelling, retired FROM alias a WHERE c = ?
-			ORDER BY retired, (SELECT max(place) FROM alias b WHERE b.c = a.c AND b.kind = a.kind), kind, seen DESC`, func(r row) error {
+			ORDER BY retired, (SELECT max(place) FROM alias b WHERE b.c = a.c AND b.kind = a.kind AND b.retired = a.retired), kind, seen DESC`, func(r row) error {
 			id := gateway.Identity{Kind: r.str(0), Value: string(r.blob(1)), As: string(r.blob(2)), Retired: r.int(3) == 1}
 			if id.As == id.Value {
 				id.As = ""

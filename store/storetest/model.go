@@ -2,13 +2,13 @@ package storetest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
-	"github.com/causewayhq/causeway/store"
 )
 
 // model is a plain picture of what a ledger should hold.
@@ -16,8 +16,12 @@ type model struct {
 	*world
 	r       *rand.Rand
 	known   map[string]bool
-	lastSeq map[string]int64 // by customer
-	conv    map[string]string
+	lastSeq map[string]int64             // by conversation
+	conv    map[string]string            // by customer
+	age     []string                     // conversations, oldest first
+	into    map[string]string            // by a conversation that became part of another
+	waited  int                          // messages found behind another conversation
+	from    int                          // the first customer of those who write at present
 	waiting map[string][]gateway.Pending // by application and conversation, in order
 	dead    map[string]int
 	app     map[string]gateway.AppSums
@@ -40,7 +44,7 @@ type sent struct {
 func modelRandom(w *world) {
 	const seed = 20260301
 	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a seeded test must repeat itself
-	m := &model{world: w, r: r, known: map[string]bool{}, lastSeq: map[string]int64{}, conv: map[string]string{},
+	m := &model{world: w, r: r, known: map[string]bool{}, lastSeq: map[string]int64{}, conv: map[string]string{}, into: map[string]string{},
 		waiting: map[string][]gateway.Pending{}, dead: map[string]int{}, app: map[string]gateway.AppSums{},
 		items: map[gateway.ItemState]int64{}, out: map[string][]*sent{}}
 	m.run()
@@ -49,6 +53,7 @@ func modelRandom(w *world) {
 func (m *model) run() {
 	for step := range 600 {
 		m.later(time.Duration(m.r.IntN(1000)) * time.Millisecond)
+		m.from = step / 40
 		switch m.r.IntN(10) {
 		case 0, 1, 2:
 			m.relaySome()
@@ -66,14 +71,20 @@ func (m *model) run() {
 			m.Fatalf("at step %d", step)
 		}
 	}
+	if len(m.into) < 5 || m.waited < 5 {
+		m.Errorf("the run shows little: %d merges, %d messages behind others", len(m.into), m.waited)
+	}
 }
 
 func (m *model) relaySome() {
 	var items []gateway.ItemRow
 	for range 1 + m.r.IntN(4) {
 		m.id = max(m.id+m.r.IntN(4)-1, 0) // some ids come again
-		who := fmt.Sprint(m.r.IntN(6))
+		who := fmt.Sprint(m.from + m.r.IntN(6))
 		it := m.message(fmt.Sprint(m.id)+"x"+who, who)
+		if m.r.IntN(10) == 0 {
+			it.Chat.Identities = append(it.Chat.Identities, phone(fmt.Sprint(m.from+m.r.IntN(6))))
+		}
 		if m.r.IntN(2) == 0 {
 			it.Wanted = append(it.Wanted, "other")
 		}
@@ -97,18 +108,15 @@ func (m *model) relaySome() {
 			continue
 		}
 		m.known[it.Event.ID] = true
-		who := it.Chat.Identities[0].Value
-		m.lastSeq[who]++
+		conv := m.belongs(it.Chat.Identities, r.Pending[min(i, len(r.Pending)-1)].Conv)
+		m.lastSeq[conv]++
 		for _, app := range it.Wanted {
 			if i >= len(r.Pending) {
 				m.Fatal("pending rows are missing")
 			}
 			p := r.Pending[i]
 			i++
-			if m.conv[who] == "" {
-				m.conv[who] = p.Conv
-			}
-			m.same("pending row", [4]any{p.App, p.Conv, p.Seq, p.Event}, [4]any{app, m.conv[who], m.lastSeq[who], it.Event.ID})
+			m.same("pending row", [4]any{p.App, p.Conv, p.Seq, p.Event}, [4]any{app, conv, m.lastSeq[conv], it.Event.ID})
 			m.waiting[app+"/"+p.Conv] = append(m.waiting[app+"/"+p.Conv], p)
 			a := m.app[app]
 			a.Wanted++
@@ -199,6 +207,17 @@ func (m *model) sendOne() {
 	if got == nil {
 		m.Fatal("nothing to send")
 	}
+	var ahead func(string) bool
+	ahead = func(c string) bool { return m.open(c) || m.any(c, ahead) }
+	if waits := s.state == gateway.MessageWaiting && m.any(conv, ahead); waits {
+		m.waited++
+		m.same("behind another conversation", got.Behind != "" && m.open(got.Behind), true)
+		a := &gateway.Attempt{ID: "at_early", Message: got.ID, StartedAt: m.now, VoidAfter: m.now}
+		if err := m.l.BeginAttempt(m.ctx, a, conv); !errors.Is(err, gateway.ErrConflict) {
+			m.Errorf("an attempt out of turn: %v", err)
+		}
+		return
+	}
 	m.same("next message", [3]any{got.Reply.Text, got.State, open != nil}, [3]any{s.text, s.state, s.attempt != nil})
 	later := func(state gateway.MessageState) {
 		for _, p := range m.out[conv][i+1:] {
@@ -269,44 +288,4 @@ func (m *model) requeueOne() {
 		slices.SortFunc(m.waiting[key], func(x, y gateway.Pending) int { return cmp.Compare(x.Seq, y.Seq) })
 	}
 	m.app[d.App] = a
-}
-
-// check compares the whole of the ledger's sums and heads with the model.
-func (m *model) check() {
-	m.Helper()
-	sums := m.balanced()
-	m.same("items", [4]int64{sums.Items.Events, sums.Items.Duplicate, sums.Items.Ignored, sums.Items.Dead},
-		[4]int64{m.items["event"], m.items["duplicate"], m.items["ignored"], m.items["dead"]})
-	m.same("applications", sums.Apps, m.app)
-	count := map[gateway.MessageState]int64{}
-	for _, ms := range m.out {
-		for _, s := range ms {
-			state := s.state
-			if state == gateway.MessageSending {
-				state = gateway.MessageWaiting
-			}
-			count[state]++
-		}
-	}
-	x := sums.Messages
-	m.same("messages", [7]int64{x.Taken, x.Accepted, x.Rejected, x.Unknown, x.Expired, x.Cancelled, x.Waiting},
-		[7]int64{m.taken, count["accepted"], count["rejected"], count["unknown"], count["expired"], count["cancelled"], count["waiting"]})
-	for _, app := range []string{"bot", "other"} {
-		heads, err := m.l.Heads(m.ctx, app, "", 1000)
-		m.must(err)
-		var want []gateway.Pending
-		for key, ps := range m.waiting {
-			if len(ps) > 0 && key == app+"/"+ps[0].Conv {
-				want = append(want, ps[0])
-			}
-		}
-		slices.SortFunc(want, func(a, b gateway.Pending) int { return cmp.Compare(a.Conv, b.Conv) })
-		m.same("heads of "+app, heads, want)
-		for i := range heads {
-			m.withRow(&heads[i])
-		}
-	}
-	dl, err := m.l.Dead(m.ctx, store.DeadQuery{Kind: "event", Limit: 10_000})
-	m.must(err)
-	m.same("open dead letters", len(dl), len(m.dead))
 }
