@@ -18,9 +18,6 @@ func lower32(b []byte) string {
 // platform, account, kind and the platform's id. Never over the conversation,
 // so that a merge or a replay does not change it.
 func EventID(platform string, it *Item) string {
-	if it.Observed != "" { // a copy must never make the message itself a duplicate
-		return "ev_" + digest(platform, it.AccountID, string(it.Kind), it.Key, string(it.Observed))
-	}
 	return "ev_" + digest(platform, it.AccountID, string(it.Kind), it.Key)
 }
 

@@ -43,6 +43,7 @@ func (l *Ledger) alias(c *conn, k aliasKey) (*alias, error) {
 // chatOf is a chat within its key space.
 type chatOf struct {
 	platform, account string
+	at                time.Time // the platform's, of the item that names it
 	*gateway.Chat
 }
 
@@ -86,23 +87,24 @@ func (l *Ledger) find(c *conn, h chatOf) (t *talk, also []*talk, err error) {
 }
 
 // follows says whether the i-th identity of a chat still speaks of the
-// conversation that its alias a belongs to. Names are given to other people:
-//   - when the item itself says that it is a retired name of its person, or names
-//     nobody by a better kind of name, it does;
-//   - a retired alias does not when a better name (a BSUID beside a phone number)
-//     comes along that the conversation does not have;
-//   - nor does one in use, when the better name is known elsewhere and the
-//     conversation has another one of that kind in use: two people are on record,
-//     and to join strangers is worse than to keep one person in two places.
+// conversation that its alias a belongs to. Phone numbers are given to other
+// people, ids are not:
+//   - when the item itself says that it is a retired name of its person, and nothing
+//     newer is known of it, it does, and when nobody is named by an id;
+//   - a retired number does not when an id comes along that the conversation does
+//     not have;
+//   - nor does one in use, when that id is known elsewhere and the conversation has
+//     another one of its kind in use: two people are on record, and to join
+//     strangers is worse than to keep one person in two places.
 func (l *Ledger) follows(c *conn, h chatOf, i int, a *alias) (bool, error) {
 	id := &h.Identities[i]
-	if id.Retired {
-		return true, nil
+	if id.Kind != kindPhone || id.Retired {
+		return !id.Retired || nanos(h.at) >= a.changedAt, nil
 	}
-	better, known := "", false
-	for j := range h.Identities[:i] {
+	kind, known := "", false
+	for j := range h.Identities {
 		b := &h.Identities[j]
-		if b.Kind == id.Kind {
+		if b.Kind == kindPhone {
 			continue
 		}
 		other, err := l.alias(c, h.key(b))
@@ -111,21 +113,23 @@ func (l *Ledger) follows(c *conn, h chatOf, i int, a *alias) (bool, error) {
 			return false, err
 		case other != nil && other.c == a.c:
 			return true, nil
-		case !b.Retired:
-			better, known = b.Kind, known || other != nil
+		case other != nil || !b.Retired:
+			kind, known = b.Kind, known || other != nil
 		}
 	}
 	switch {
-	case better == "":
+	case kind == "":
 		return true, nil
 	case a.retired:
 		return false, nil
 	case !known:
 		return true, nil
 	}
-	n, err := c.number("SELECT count(*) FROM alias WHERE c = ? AND kind = ? AND retired = 0", a.c, better)
+	n, err := c.number("SELECT count(*) FROM alias WHERE c = ? AND kind = ? AND retired = 0", a.c, kind)
 	return n == 0, err
 }
+
+const kindPhone = "phone"
 
 // resolve makes the conversation of a chat that find found none for.
 func (l *Ledger) resolve(c *conn, h chatOf) (*talk, error) {

@@ -78,9 +78,13 @@ func (w *relayWrite) endMedia(e *gateway.MediaEnd) error {
 }
 
 // notice writes an event that is no item of a payload: we made it. It stands at
-// the place of the event it is about, and in its conversation.
+// the place of the event it is about, and in its conversation or the one that this
+// became part of.
 func (w *relayWrite) notice(e *gateway.EventRow, from mediaPlace, ordered bool, wanted []string) (int64, error) {
 	t, err := w.l.talk(w.c, from.c)
+	if err == nil {
+		t, err = w.l.root(w.c, t)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -157,7 +157,7 @@ func (w *relayWrite) replayed(p *gateway.RelayedPayload) error {
 			continue
 		}
 		if w.b.OnlyConv != "" {
-			t, _, err := w.find(it)
+			t, _, err := w.find(p, it)
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	// A hop and a new conversation must not be written for what is known
 	// already; for the rest the insert itself says whether the event is known.
 	hop := it.OwnHop && run == "" && it.Observed == ""
-	t, also, err := w.find(it)
+	t, also, err := w.find(p, it)
 	if err != nil {
 		return "", 0, err
 	}
@@ -77,7 +77,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 		}
 	}
 	if made {
-		if t, err = w.l.resolve(w.c, chatOf{e.Platform, e.Account, &it.Chat}); err != nil {
+		if t, err = w.l.resolve(w.c, chatOf{e.Platform, e.Account, happened(p, it), &it.Chat}); err != nil {
 			return "", 0, err
 		}
 		w.l.book.begins(t.c, it.Wanted)
@@ -164,7 +164,7 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 // find returns the conversation of an item, and others that turn out to be the
 // same person's. An item of a replay belongs where its event is: its names may be
 // another person's by now. Copies of other traffic join nobody.
-func (w *relayWrite) find(it *gateway.ItemRow) (t *talk, also []*talk, err error) {
+func (w *relayWrite) find(p *gateway.RelayedPayload, it *gateway.ItemRow) (t *talk, also []*talk, err error) {
 	if w.b.Run != "" {
 		key := int64(-1)
 		_, err := w.c.one("SELECT c FROM event WHERE id = ? AND run = ''", func(r row) { key = r.int(0) }, eventKey(it.Event.ID))
@@ -178,7 +178,7 @@ func (w *relayWrite) find(it *gateway.ItemRow) (t *talk, also []*talk, err error
 			return t, nil, err
 		}
 	}
-	t, also, err = w.l.find(w.c, chatOf{it.Event.Platform, it.Event.Account, &it.Chat})
+	t, also, err = w.l.find(w.c, chatOf{it.Event.Platform, it.Event.Account, happened(p, it), &it.Chat})
 	if w.b.Run != "" || it.Observed != "" {
 		also = nil
 	}

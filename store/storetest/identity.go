@@ -41,7 +41,7 @@ func (w *world) names(conv string) []gateway.Identity {
 func identityRetired(w *world) {
 	ann := w.heard(w.chat("1", bsuid("b.1"), phone("100")))
 	w.later(time.Hour)
-	change := w.chat("2", bsuid("b.2"), phone("200"), retired(bsuid("b.1")), retired(phone("100")))
+	change := w.chat("2", retired(bsuid("b.1")), retired(phone("100")), bsuid("b.2"), phone("200"))
 	w.same("after the change", w.heard(change), ann)
 	w.same("names", w.names(ann), []gateway.Identity{bsuid("b.2"), phone("200"), retired(bsuid("b.1")), retired(phone("100"))})
 
@@ -109,8 +109,17 @@ func identityRotates(w *world) {
 	if young == ann {
 		w.Fatal("nothing told yet that they are one")
 	}
-	w.same("told late", w.heard(w.chat("7", bsuid("c.2"), phone("400"), retired(bsuid("c.1")), retired(phone("300")))), ann)
+	w.same("told late", w.heard(w.chat("7", retired(bsuid("c.1")), retired(phone("300")), bsuid("c.2"))), ann)
 	w.same("merged then", w.counter("merged"), int64(1))
+	w.same("by the new number", w.heard(w.chat("8", phone("400"))), ann)
+
+	// Somebody takes a number that was another one's until now: both are on record.
+	old := w.heard(w.chat("9", bsuid("d.1"), phone("500")))
+	w.later(time.Minute)
+	w.same("a change to a known number", w.heard(w.chat("10", retired(bsuid("c.2")), retired(phone("400")), bsuid("c.3"), phone("500"))), ann)
+	w.same("the number", w.heard(w.chat("11", phone("500"))), ann)
+	w.same("the one before", w.heard(w.chat("12", bsuid("d.1"))), old)
+	w.same("merged still", w.counter("merged"), int64(1))
 }
 
 // Two people on record with a BSUID each are not made one by a number that went

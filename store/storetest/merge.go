@@ -276,3 +276,18 @@ func mergeTwoNumbers(w *world) {
 	}
 	w.balanced()
 }
+
+// The notice about a file of the younger conversation is a new event: it goes to the
+// older one.
+func mergeMediaNotice(w *world) {
+	older := w.heard(w.chat("1", phone("a")))
+	file := w.chat("2", bsuid("a"))
+	file.Event.Content = []byte(`{"type":"image","media":{"id":"f.1","state":"pending"}}`)
+	file.Fetch = &gateway.Fetch{Until: w.now.Add(time.Hour)}
+	young := w.relay(file).Pending[0]
+	w.join("a")
+	r, err := w.l.EndMedia(w.ctx, &gateway.MediaEnd{N: young.N, At: w.now, State: gateway.MediaUnavailable, Reason: gateway.MediaGone, Wanted: []string{"bot"}})
+	w.must(err)
+	w.same("conversation of the notice", [2]any{r.Pending[0].Conv, r.Pending[0].Seq}, [2]any{older, int64(3)})
+	w.balanced()
+}

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"merge/requeue", mergeRequeue},
 		{"merge/held replies", mergeHeld},
 		{"merge/two numbers of ours", mergeTwoNumbers},
+		{"merge/notice about a file", mergeMediaNotice},
 		{"changes/the newest wins", changesNewest},
 		{"changes/before their message", changesFirst},
 		{"changes/by person", changesActors},
