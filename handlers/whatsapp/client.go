@@ -82,8 +82,8 @@ type sendText struct {
 // settle an unknown outcome. Meta documents no idempotency key: what may have
 // been sent is never repeated here. See Codes for the rule.
 //
-// Message.Attempts counts this attempt. Scope and After of a retry: 131056
-// waits this pair 4^n seconds, n from 0 with the attempts (Meta's own advice);
+// Message.Tries counts this attempt. Scope and After of a retry: 131056
+// waits this pair 4^n seconds, n from 0 with the tries (Meta's own advice);
 // the throttles of the number, an unhealthy account and an unreachable host
 // wait the account, with a growing After.
 func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {

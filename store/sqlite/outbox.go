@@ -157,6 +157,9 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		}
 	case gateway.OutcomeRetry:
 		m.State, m.NextAt, m.Reason = gateway.MessageWaiting, e.NextAt, o.Code
+		if o.Scope == gateway.ScopeAccount {
+			m.Spared++
+		}
 	case gateway.OutcomeRejected:
 		m.State, m.Reason = gateway.MessageRejected, o.Code
 	case gateway.OutcomeUnknown:
@@ -174,7 +177,7 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		return nil
 	}
 	_, err := l.bury(c, e.At, &gateway.DeadLetter{Kind: "message", Reason: gateway.ReasonRejected, Detail: deadDetail(o),
-		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Attempts})
+		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Tries()})
 	if err != nil {
 		return err
 	}
