@@ -121,6 +121,17 @@ func DecodeEvent(b []byte) (*Event, error) {
 	return e, nil
 }
 
+// WithoutRaw is the row's content without its raw part, and whether it had one:
+// what a broker refuses for its size can go without it, the bytes are in the
+// archive. Content itself is left as it is, since others hold it.
+func (e *EventRow) WithoutRaw() ([]byte, bool) {
+	at := bytes.Index(e.Content, rawField()) // the last field, as in DecodeEvent
+	if at < 0 {
+		return e.Content, false
+	}
+	return append(bytes.Clone(e.Content[:at]), '}'), true
+}
+
 func rawField() []byte { return []byte(`,"raw":`) }
 
 // EncodeContent renders a Content for the ledger. HTML characters stay as they

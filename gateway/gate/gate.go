@@ -223,6 +223,10 @@ func (g *Gate) offer(ctx context.Context) time.Duration {
 	g.o.Boundary("gate.offered")
 	var wait time.Duration
 	for i, p := range places {
+		if results[i].State == gateway.OfferTooLarge {
+			g.tooLarge(ctx, p, results[i].Err)
+			continue
+		}
 		wait = max(wait, g.file(p, &results[i]))
 	}
 	g.out.log(g.o.Log, g.o.App.Name)
@@ -267,7 +271,7 @@ func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 		p.closed++
 		g.postpone(p, g.o.Now().Add(closedPause(p.closed)))
 		return 0
-	case gateway.OfferFull, gateway.OfferFailed:
+	case gateway.OfferFull, gateway.OfferFailed, gateway.OfferTooLarge:
 		g.out.failed(r)
 		g.postpone(p, g.o.Now().Add(250*time.Millisecond))
 		return 100 * time.Millisecond
@@ -289,6 +293,12 @@ func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool 
 	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonStale, Tries: p.head.Tries,
 		Detail: fmt.Sprintf("older than %s when its turn came", max)})
 	return true
+}
+
+// tooLarge buries an event that the broker will never take: offered for ever it
+// would hold its conversation for ever. Requeued under a larger limit it goes.
+func (g *Gate) tooLarge(ctx context.Context, p *place, err error) {
+	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTooLarge, Tries: p.head.Tries, Detail: err.Error()})
 }
 
 // resolve carries out a decision no answer made and moves the place on.
