@@ -108,7 +108,7 @@ func (a *app) wire() {
 		Ledger: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Changed: func() { a.publisher.Kick(); a.judge.Kick() },
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})
-	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log)
+	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log, o.Boundary)
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
 		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -79,6 +78,9 @@ type Gate struct {
 	life    gateway.GateState
 	highest uint64
 	fewer   int // ticks in a row with fewer messages than open offers
+	// alive: at the last look a worker waited for work or work was handed out.
+	alive bool
+	owed  []uint64 // offers to be withdrawn that the broker did not delete
 }
 
 // place is a conversation that has something pending.
@@ -92,7 +94,8 @@ type place struct {
 	closed int
 	// acked counts looks at which the broker took the open offer for acked.
 	acked int
-	// running is how long the open offer has been with a worker.
+	// running is how long the offer that holds the conversation's place has been
+	// with a worker; it counts only while the application is alive.
 	running time.Duration
 	due     time.Time // in the timers
 	index   int
@@ -136,6 +139,7 @@ func (g *Gate) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		g.take()
+		g.giveUp(ctx)
 		g.wakeDue(g.o.Now())
 		if !g.paused && len(g.ready) > 0 {
 			if wait := g.offer(ctx); wait > 0 {
@@ -282,46 +286,4 @@ func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 
 func closedPause(n int) time.Duration {
 	return min(time.Millisecond<<min(n-1, 8), 250*time.Millisecond)
-}
-
-// stale buries an event that is too old for its turn.
-func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool {
-	max := g.o.App.StaleAfter
-	if max <= 0 || p.head.Lane != gateway.LaneLive || p.head.Requeue > 0 || g.o.Now().Sub(row.ReceivedAt) <= max {
-		return false
-	}
-	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonStale, Tries: p.head.Tries,
-		Detail: fmt.Sprintf("older than %s when its turn came", max)})
-	return true
-}
-
-// tooLarge buries an event that the broker will never take: offered for ever it
-// would hold its conversation for ever. Requeued under a larger limit it goes.
-func (g *Gate) tooLarge(ctx context.Context, p *place, err error) {
-	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTooLarge, Tries: p.head.Tries, Detail: err.Error()})
-}
-
-// resolve carries out a decision no answer made and moves the place on.
-func (g *Gate) resolve(ctx context.Context, p *place, d gateway.Decision) bool {
-	s, err := g.o.Ledger.Resolve(ctx, p.head, d, g.o.Now())
-	if err != nil {
-		if ctx.Err() == nil {
-			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
-		}
-		if p.state == placeReady { // it was taken out of the queue for this
-			g.postpone(p, g.o.Now().Add(time.Second))
-		}
-		return false
-	}
-	if s.Late {
-		// An answer came first, or the row was never ours: what the ledger
-		// holds now is the truth.
-		g.reset(p, s.Head)
-		return true
-	}
-	g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
-		zap.String("state", string(d.State)), zap.String("reason", d.Reason), zap.Int("tries", d.Tries), zap.String("dead", s.Dead))
-	g.o.Resolved(s)
-	g.settled(&s)
-	return true
 }
