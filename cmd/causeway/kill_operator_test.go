@@ -77,7 +77,7 @@ func TestKillWhileReadmitting(t *testing.T) {
 					t.Errorf("%d rejects after dying at %s, want %d", got, step, len(bodies)-kept)
 				}
 				var out admin.Readmitted
-				if err := w.call(http.MethodPost, "/api/v1/rejects/readmit", nil, &out); err != nil || int(out.Readmitted) != len(bodies)-kept || out.Refused != 0 {
+				if err := w.call(http.MethodPost, "/api/v1/rejects/readmit", nil, &out); err != nil || out.Readmitted != len(bodies)-kept || out.Refused != 0 {
 					t.Errorf("asked again: %+v, %v", out, err)
 				}
 				for _, body := range bodies {
