@@ -130,16 +130,21 @@ func (g *Gate) Run(ctx context.Context) error {
 		return err
 	}
 	g.in.unlock()
-	if err := g.load(ctx); err != nil {
-		return err
-	}
+	heads := page{more: true}
 	tick := time.NewTicker(g.o.Tick)
 	defer tick.Stop()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		g.take()
-		g.giveUp(ctx)
+		if heads.more && (g.paused || len(g.ready) < offerBatch) {
+			if err := g.load(ctx, &heads); err != nil {
+				return err
+			}
+		}
+		if !heads.more { // what is not read yet would seem to be nobody's
+			g.giveUp(ctx)
+		}
 		g.wakeDue(g.o.Now())
 		if !g.paused && len(g.ready) > 0 {
 			if wait := g.offer(ctx); wait > 0 {
@@ -150,9 +155,14 @@ func (g *Gate) Run(ctx context.Context) error {
 			}
 			select { // the net must look even when offers never cease
 			case <-tick.C:
-				g.look(ctx)
+				if !heads.more {
+					g.look(ctx)
+				}
 			default:
 			}
+			continue
+		}
+		if heads.more {
 			continue
 		}
 		timer.Reset(g.later.wait(g.o.Now()))
@@ -177,27 +187,34 @@ func (g *Gate) rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// load reads every head; rows that Added brings at the same time are the same.
-func (g *Gate) load(ctx context.Context) error {
-	const page = 1000
-	pause, after := 200*time.Millisecond, ""
+// page is how far the heads are read that were there when Run began.
+type page struct {
+	after string
+	more  bool
+}
+
+// load reads the next page of heads, so that the first ones are offered before
+// the last are read. A page is read after the mailbox was emptied, so it knows all
+// that the mailbox told; what it tells beyond that comes by the mailbox as well.
+func (g *Gate) load(ctx context.Context, next *page) error {
+	const rows = 1000
 	for {
-		heads, err := g.o.Ledger.Heads(ctx, g.o.App.Name, after, page)
+		heads, err := g.o.Ledger.Heads(ctx, g.o.App.Name, next.after, rows)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
-			g.rest(ctx, pause)
+			g.rest(ctx, 200*time.Millisecond)
 			continue
 		}
 		for i := range heads {
 			g.added(&heads[i])
 		}
-		if len(heads) < page {
-			return nil
+		if next.more = len(heads) == rows; next.more {
+			next.after = heads[rows-1].Conv
 		}
-		after = heads[len(heads)-1].Conv
+		return nil
 	}
 }
 
