@@ -82,10 +82,10 @@ func TestDecodeEvent(t *testing.T) {
 // The raw part goes, whatever fields of that name are inside others.
 func TestWithoutRaw(t *testing.T) {
 	for content, want := range map[string]string{
-		`{"type":"t","raw":{"a":1,"raw":2}}`:                       `{"type":"t"}`,
+		`{"type":"t","raw":{"a":1,"raw":2}}`:                        `{"type":"t"}`,
 		`{"type":"t","form":{"response":{"a":1,"raw":2}},"raw":[]}`: `{"type":"t","form":{"response":{"a":1,"raw":2}}}`,
-		`{"type":"t","text":",\"raw\":"}`:                          "",
-		`{"type":"t"}`:                                             "",
+		`{"type":"t","text":",\"raw\":"}`:                           "",
+		`{"type":"t"}`:                                              "",
 	} {
 		e := row(content)
 		got, had := e.WithoutRaw()
