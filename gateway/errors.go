@@ -21,6 +21,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: the thing is not in a state that allows this.
 	ErrConflict = errors.New("not possible in this state")
+	// ErrTooLarge: larger than the broker takes, however often it is tried.
+	ErrTooLarge = errors.New("larger than the broker takes")
 	// ErrUnavailable: the store or the broker cannot take it now; try again.
 	ErrUnavailable = errors.New("unavailable")
 )

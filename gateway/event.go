@@ -100,25 +100,55 @@ func (e *EventRow) Body(delivery string) []byte {
 	return b.Bytes()
 }
 
-// DecodeEvent reads what Body wrote. Raw is by far the largest field of most
-// events and the last one, so it is taken as it stands instead of being read
-// twice; a body laid out otherwise is read in the ordinary way. Raw shares b's
-// memory and is not looked into.
+// DecodeEvent reads what Body wrote: the envelope as it was written, the content
+// by the JSON library, and Raw, by far the largest field of most events and the
+// last one, is taken as it stands; a body laid out otherwise is read in the
+// ordinary way. Raw shares b's memory and is not looked into.
 func DecodeEvent(b []byte) (*Event, error) {
 	e := new(Event)
-	if at := bytes.Index(b, rawField()); at > 0 && b[len(b)-1] == '}' {
-		// No string before it can hold these bytes: its quotes are escaped.
-		head := append(bytes.Clone(b[:at]), '}')
-		if err := json.Unmarshal(head, e); err == nil {
-			e.Raw = b[at+len(rawField()) : len(b)-1]
-			return e, nil
-		}
-		*e = Event{}
+	if e.readBody(b) {
+		return e, nil
 	}
+	*e = Event{}
 	if err := json.Unmarshal(b, e); err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+// WithoutRaw is the row's content without its raw part, and whether it had one:
+// what a broker refuses for its size can go without it, the bytes are in the
+// archive. Content itself is left as it is, since others hold it.
+func (e *EventRow) WithoutRaw() ([]byte, bool) {
+	for at := 0; ; at++ { // a form inside may have a field of this name as well
+		next := bytes.Index(e.Content[at:], rawField())
+		if next < 0 {
+			return e.Content, false
+		}
+		at += next
+		if short := append(bytes.Clone(e.Content[:at]), '}'); json.Valid(short) {
+			return short, true
+		}
+	}
+}
+
+// readBody reads what Body wrote, as it wrote it; false for anything else.
+func (e *Event) readBody(b []byte) bool {
+	content := e.readEnvelope(b)
+	if len(content) < 2 || content[len(content)-1] != '}' {
+		return false
+	}
+	content = content[:len(content)-1]
+	// No string before it can hold these bytes: its quotes are escaped.
+	if at := bytes.Index(content, rawField()); at >= 0 {
+		e.Raw, content = content[at+len(rawField()):], content[:at]
+	}
+	object := make([]byte, 0, len(content)+1)
+	object = append(append(append(object, '{'), bytes.TrimPrefix(content, []byte(","))...), '}')
+	raw := e.Raw
+	err := json.Unmarshal(object, &e.Content)
+	e.Raw = raw
+	return err == nil
 }
 
 func rawField() []byte { return []byte(`,"raw":`) }

@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +52,7 @@ func TestDecodeEvent(t *testing.T) {
 		"plain":      {Type: "text", Text: "hi", Raw: json.RawMessage(`{"a":[1,{"raw":2}],"b":"}"}`)},
 		"tricky":     {Type: "text", Text: `","raw":{"x":1}`, Raw: json.RawMessage("\"<xml>,\\\"raw\\\":</xml>\"")},
 		"no raw":     {Type: "text", Text: `,"raw":`},
+		"empty":      {},
 		"everything": {Type: "image", Media: &gateway.Media{ID: "1"}, From: &gateway.Party{Name: `,"raw":1}`}, Raw: json.RawMessage(`null`)},
 	} {
 		content, err := gateway.EncodeContent(&c)
@@ -74,6 +77,77 @@ func TestDecodeEvent(t *testing.T) {
 			t.Errorf("%q was read", bad)
 		}
 	}
+}
+
+// The raw part goes, whatever fields of that name are inside others.
+func TestWithoutRaw(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"type":"t","raw":{"a":1,"raw":2}}`:                        `{"type":"t"}`,
+		`{"type":"t","form":{"response":{"a":1,"raw":2}},"raw":[]}`: `{"type":"t","form":{"response":{"a":1,"raw":2}}}`,
+		`{"type":"t","text":",\"raw\":"}`:                           "",
+		`{"type":"t"}`:                                              "",
+	} {
+		e := row(content)
+		got, had := e.WithoutRaw()
+		if had != (want != "") || had && string(got) != want || string(e.Content) != content {
+			t.Errorf("%s: %s, %v", content, got, had)
+		}
+	}
+}
+
+// FuzzDecodeEvent: reading a body by its layout gives what the JSON library gives.
+func FuzzDecodeEvent(f *testing.F) {
+	for _, c := range []string{
+		`{}`, `{"type":"text","text":"hi","raw":{"raw":1}}`, `{"type":"x","media":{"id":"1"},"raw":"<xml>,\"raw\":</xml>"}`,
+		`{"type":"x","status":{"message_id":"m","state":"read"}}`, `{"raw":1,"raw":2}`, `{"type":1}`, `{"a":{"b":1,"raw":2},"type":"t"}`,
+	} {
+		f.Add("ev_a", "ev_a.q1", int64(3), "", "shop", c)
+		f.Add("", `a\u0041"b`, int64(0), "run_1", "é", c)
+	}
+	f.Fuzz(func(t *testing.T, id, delivery string, seq int64, run, account, content string) {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal([]byte(content), &fields) != nil || !strings.HasPrefix(content, "{") {
+			t.Skip()
+		}
+		for name := range fields { // the library would take the last of two
+			for known := range jsonFields(reflect.TypeOf(gateway.Event{})) {
+				if strings.EqualFold(name, known) && known != name || strings.Count(content, `"`+name+`"`) > 1 {
+					t.Skip()
+				}
+			}
+		}
+		for _, envelope := range []string{"event", "delivery", "conv", "seq", "kind", "origin", "run", "platform", "account", "chat", "payload", "received_at", "occurred_at"} {
+			if _, twice := fields[envelope]; twice {
+				t.Skip()
+			}
+		}
+		e := row(content)
+		e.ID, e.Seq, e.Run, e.Account = id, seq, run, account
+		body := e.Body(delivery)
+		want := new(gateway.Event)
+		wantErr := json.Unmarshal(body, want)
+		got, err := gateway.DecodeEvent(body)
+		if (err != nil) != (wantErr != nil) {
+			t.Fatalf("%v, the library says %v", err, wantErr)
+		}
+		if err == nil && !cmp.Equal(bytes.TrimSpace(want.Raw), bytes.TrimSpace(got.Raw)) {
+			t.Fatalf("raw is %q, not %q", got.Raw, want.Raw)
+		}
+		want.Raw, got = nil, clone(got)
+		if diff := cmp.Diff(want, got); err == nil && diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// clone leaves out what is compared by itself.
+func clone(e *gateway.Event) *gateway.Event {
+	if e == nil {
+		return nil
+	}
+	c := *e
+	c.Raw = nil
+	return &c
 }
 
 func BenchmarkDecodeEvent(b *testing.B) {

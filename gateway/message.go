@@ -49,6 +49,10 @@ type Message struct {
 	// Attempts is how many were begun; NextAt when the next may begin.
 	Attempts int
 	NextAt   time.Time
+	// Spared is how many of the attempts spend no try: the account was refused
+	// as a whole, which says nothing of this message, or an operator requeued it
+	// afterwards. See Tries.
+	Spared int
 	// ExternalID is the platform's receipt.
 	ExternalID string
 	// Delivery is the furthest status seen: "", sent, delivered, read, played;
@@ -65,6 +69,11 @@ type Message struct {
 	// then.
 	UnknownUntil time.Time
 }
+
+// Tries is how many attempts count for the message, one that is open included. A
+// bound on tries and a growing pause of this message go by it, not by Attempts:
+// waiting for the account is not failing.
+func (m *Message) Tries() int { return m.Attempts - m.Spared }
 
 // OutcomeKind is what is known after an attempt. There are four.
 type OutcomeKind string

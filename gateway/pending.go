@@ -65,6 +65,7 @@ const (
 	ReasonWatchdog   = "watchdog"    // a handler ran longer than handler_max
 	ReasonStale      = "stale"       // too old when its turn came
 	ReasonNoAccount  = "no_account"  // item: account not configured
+	ReasonTooLarge   = "too_large"   // event: no message of the broker holds it
 	ReasonBadItem    = "bad_item"    // item: not readable
 	ReasonBadPayload = "bad_payload" // payload: verified, not decodable
 	ReasonRejected   = "rejected"    // message: the platform refused it for good

@@ -117,7 +117,7 @@ type AgainRow struct {
 }
 
 // ReplayRun is one replay asked for by an admin. The same ID asked twice is one
-// run.
+// run: it reads what was asked for first.
 type ReplayRun struct {
 	ID   string // "run_" + ULID, or chosen by the caller with that prefix
 	By   string
@@ -125,4 +125,14 @@ type ReplayRun struct {
 	What string // for the audit: "payload pl_…", "conv …", "range …"
 	// HoldReplies keeps what workers answer in state held.
 	HoldReplies bool
+	// What it reads: the payload at Pos, or the payloads of Conv, or those
+	// received from Since to before Until, of Endpoint when it is not empty.
+	Pos          int64
+	Conv         string
+	Since, Until time.Time
+	Endpoint     string
+	// UpTo is the last position it reads, that of the relay when it was first
+	// asked for: what is relayed while it runs, or while it waits for a restart,
+	// is live and not handed out a second time.
+	UpTo int64
 }

@@ -56,6 +56,7 @@ const (
 	OfferClosed    OfferState = "closed"    // the conversation's place is not free yet
 	OfferFull      OfferState = "full"      // no room in the stream or the store
 	OfferFailed    OfferState = "failed"    // no answer; offer again
+	OfferTooLarge  OfferState = "too large" // even without its raw part; never stored
 )
 
 // Offered is the server's answer to one offer.

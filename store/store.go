@@ -125,8 +125,14 @@ type RelayLedger interface {
 	Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error)
 	// Again lists payloads to be read again, oldest first.
 	Again(ctx context.Context, limit int) ([]gateway.AgainRow, error)
-	// StartRun records a replay; false when the run exists already.
+	// StartRun records a replay, durable; false when the run exists already.
+	// That one keeps what it reads and its bound, and is open again.
 	StartRun(ctx context.Context, r gateway.ReplayRun) (bool, error)
+	// OpenRuns lists runs that were started and not ended, oldest first.
+	OpenRuns(ctx context.Context, limit int) ([]gateway.ReplayRun, error)
+	// EndRun records that a run has read everything. A lost end costs another
+	// reading, which makes nothing twice.
+	EndRun(ctx context.Context, run string, now time.Time) error
 }
 
 // PublishLedger feeds the copies for observers.
@@ -197,7 +203,8 @@ type OutboxLedger interface {
 	// message whose ExternalID is known by a status is accepted whatever the
 	// outcome. Accepted: external id stored, parked evidence for it judged,
 	// Outcome.Aliases learned for the conversation, which becomes one with those
-	// they lead to (Merged is set). Retry: waiting with NextAt.
+	// they lead to (Merged is set). Retry: waiting with NextAt; of ScopeAccount,
+	// the attempt is spared (gateway.Message).
 	// Rejected: dead letter of kind "message", later open parts of the task
 	// cancelled "after rejected". Unknown: open until Conclude.
 	// A harmless reply ends no other part: rejected is a dead letter only; retry

@@ -71,7 +71,10 @@ func (x adminAPI) Reject(ctx context.Context, id int64) (*gateway.Reject, error)
 }
 
 // Readmit verifies a reject with today's credentials and archives it, with the
-// time it first came at.
+// time it first came at. The deed is recorded first, so that there is none without
+// its record; archived and taken out of the rejects is one commit, so a repeat
+// after a death finds either everything to do or nothing, and the relay comes to
+// the payload by itself.
 func (x adminAPI) Readmit(ctx context.Context, id int64, by string) (string, error) {
 	r, err := x.a.archive.Reject(ctx, id)
 	if err != nil {
@@ -85,11 +88,18 @@ func (x adminAPI) Readmit(ctx context.Context, id int64, by string) (string, err
 	if p.KeyFP, err = e.Verify(&handlers.Request{RawQuery: rawQuery(p.RequestLine), Header: p.Header, Body: p.Body}); err != nil {
 		return "", err
 	}
+	err = x.RecordAudit(ctx, gateway.AuditEntry{At: x.a.o.Now(), By: by, What: "readmit", Target: fmt.Sprintf("reject %d of %s", id, p.Endpoint)})
+	if err != nil {
+		return "", err
+	}
+	x.a.o.Boundary("readmit.verified")
 	if err := x.a.archive.Readmit(ctx, id, &p); err != nil {
 		return "", err
 	}
+	x.a.o.Boundary("readmit.archived")
 	x.a.relay.Kick()
-	return p.ID, x.RecordAudit(ctx, gateway.AuditEntry{At: x.a.o.Now(), By: by, What: "readmit", Target: p.ID})
+	x.a.o.Log.Info("payload.readmitted", zap.Int64("reject", id), zap.String("payload", p.ID), zap.String("by", by))
+	return p.ID, nil
 }
 
 // ReadmitAll does so for every reject, oldest first, so that they are archived

@@ -109,10 +109,10 @@ func (a *app) wire() {
 		Merged:      a.broker.merged,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})
-	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log)
+	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log, o.Boundary)
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
-		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: maxContent(o.Config), Now: o.Now, Log: o.Log,
+		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
 	})
 	a.replays = newReplays(a)
 	a.creds = newCredentials(o.Config.Accounts, a.dir, o.Now)

@@ -84,7 +84,7 @@ func (b *bench) dispatchCommand() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.IntVar(&o.events, "events", 50_000, "events for handlers that do nothing")
-	f.IntVar(&o.slowEvents, "slow-events", 20_000, "events for handlers that take --handler")
+	f.IntVar(&o.slowEvents, "slow-events", 50_000, "events for handlers that take --handler")
 	f.IntVar(&o.slots, "slots", 200, "handlers at once")
 	f.DurationVar(&o.handler, "handler", 50*time.Millisecond, "how long a slow handler takes")
 	f.IntVar(&o.rounds, "rounds", 1, "rounds of each workload; medians are reported")

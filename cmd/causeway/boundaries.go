@@ -11,5 +11,16 @@ func boundaries() []string {
 		"worker.handled", "worker.answered",
 		"intake.taken", "intake.committed",
 		"outbox.attempt_stored", "outbox.called", "outbox.outcome_stored",
+		"judge.judging", "judge.judged",
+	}
+}
+
+// sideBoundaries are those beside the way: what the gate decides without an
+// answer, and what operators ask for.
+func sideBoundaries() []string {
+	return []string{
+		"gate.resolving", "gate.resolved", "gate.withdrawn",
+		"readmit.verified", "readmit.archived",
+		"replay.read", "replay.relayed", "replay.ending",
 	}
 }

@@ -155,9 +155,9 @@ func (b *broker) stages(ctx context.Context) error {
 	run("advisories", func(ctx context.Context) error {
 		return b.streams.Exhausted(ctx, func(e gateway.Exhausted) error {
 			if g := b.gates[e.App]; g != nil {
-				g.Exhausted(e)
+				return g.Exhausted(ctx, e)
 			}
-			return nil // when we die before it is buried, the watchdog finds it
+			return nil
 		})
 	})
 	for name, gt := range b.gates {

@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
 	"github.com/causewayhq/causeway/gateway/stream/embedded"
@@ -142,13 +141,15 @@ func (r *room) err() error {
 	return nil
 }
 
-// maxContent is how long the content of an event may be: what the embedded
-// server takes, less the event's envelope and headers. A broker outside may take
-// less, so the relay's own default holds there.
-func maxContent(cfg *config.Config) int {
-	const envelope = 64 << 10
-	if cfg.NATS.URL != "" {
+// maxContent is how long the content of an event may be: what the broker takes,
+// less the event's envelope and headers; 0 while no broker was reached. Small
+// brokers give half.
+func (b *broker) maxContent() int {
+	const envelope = 8 << 10 // names of 40 characters, ids, times, 14 headers: below 2 KiB
+	nc := b.connection()
+	if nc == nil {
 		return 0
 	}
-	return embedded.MaxPayload - envelope
+	most := int(nc.MaxPayload())
+	return max(most-envelope, most/2)
 }

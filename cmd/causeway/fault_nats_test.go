@@ -15,12 +15,18 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// natsEnv makes the test binary a NATS server of its own: "folder|address".
+// natsEnv makes the test binary a NATS server of its own: "folder|address|bytes
+// that a message may have".
 const natsEnv = "CAUSEWAY_TEST_NATS"
 
 // runNATS is a NATS server outside the gateway, as an operator would run it.
 func runNATS(ctx context.Context, spec string) int {
-	dir, address, _ := strings.Cut(spec, "|")
+	dir, rest, _ := strings.Cut(spec, "|")
+	address, most, _ := strings.Cut(rest, "|")
+	maxPayload, err := strconv.ParseInt(most, 10, 32)
+	if err != nil {
+		panic(err)
+	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		panic(err)
@@ -30,7 +36,8 @@ func runNATS(ctx context.Context, spec string) int {
 		panic(err)
 	}
 	s, err := server.NewServer(&server.Options{Host: host, Port: n, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true,
-		Username: "gateway", Password: "gateway-password", MaxPayload: 4 << 20})
+		Users:      []*server.User{{Username: "gateway", Password: "gateway-password"}, {Username: "bot", Password: "bot-password"}},
+		MaxPayload: int32(maxPayload)})
 	if err != nil {
 		panic(err)
 	}
@@ -41,10 +48,10 @@ func runNATS(ctx context.Context, spec string) int {
 }
 
 // startNATS starts it as a process; the returned function kills it.
-func startNATS(t *testing.T, dir, address string) (kill func()) {
+func startNATS(t *testing.T, dir, address string, maxPayload int) (kill func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"=1", natsEnv+"="+dir+"|"+address)
+	cmd.Env = append(os.Environ(), childEnv+"=1", fmt.Sprintf("%s=%s|%s|%d", natsEnv, dir, address, maxPayload))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +63,14 @@ func startNATS(t *testing.T, dir, address string) (kill func()) {
 	return kill
 }
 
+// outside makes the gateway use a NATS server at the same address that is not
+// its own.
+func (w *world) outside() {
+	w.t.Helper()
+	w.edit(fmt.Sprintf("{embedded: {dir: %q, listen: %q, users: [{name: bot, password: bot-password, apps: [echo], observe: true}]}}",
+		filepath.Join(w.dir, "nats"), w.nats), fmt.Sprintf("{url: %q, user: gateway, password: gateway-password, replicas: 1}", "nats://"+w.nats))
+}
+
 // NATS outside is killed under load and comes back, with its streams or without
 // them: callbacks are answered 200 all the time, and everything is handed out
 // afterwards, in order, by itself.
@@ -65,9 +80,8 @@ func TestBrokerOutsideStoppedUnderLoad(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, worldOptions{})
 			dir := filepath.Join(w.dir, "outside")
-			kill := startNATS(t, dir, w.nats)
-			w.edit(fmt.Sprintf("{embedded: {dir: %q, listen: %q, users: [{name: bot, password: bot-password, apps: [echo], observe: true}]}}",
-				filepath.Join(w.dir, "nats"), w.nats), fmt.Sprintf("{url: %q, user: gateway, password: gateway-password, replicas: 1}", "nats://"+w.nats))
+			kill := startNATS(t, dir, w.nats, 4<<20)
+			w.outside()
 			w.start("")
 			w.up()
 			l := &load{w: w, convs: 8, each: 30, pause: 30 * time.Millisecond}
@@ -80,7 +94,7 @@ func TestBrokerOutsideStoppedUnderLoad(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				startNATS(t, dir, w.nats)
+				startNATS(t, dir, w.nats, 4<<20)
 			})
 			w.quiet(2 * time.Minute)
 			if l.refused.Load() != 0 {

@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -35,6 +39,7 @@ type load struct {
 	each  int
 	pad   int           // bytes added to each text
 	pause time.Duration // between two messages of a customer
+	dead  int           // how many events are dead letters and have no reply
 
 	mu      sync.Mutex
 	acked   map[[32]byte]string // body hash -> customer and number
@@ -196,8 +201,33 @@ func (l *load) platform(unknown []gateway.Message) {
 		}
 		missing += l.each - len(list)
 	}
-	if missing > len(unknown) {
-		t.Errorf("%d replies never reached the platform, but only %d messages are unknown", missing, len(unknown))
+	if missing > len(unknown)+l.dead {
+		t.Errorf("%d replies never reached the platform, but only %d messages are unknown and %d events dead", missing, len(unknown), l.dead)
+	}
+}
+
+// Every boundary that the code tells is one at which a test ends the process.
+func TestBoundariesAreTheCodes(t *testing.T) {
+	told := regexp.MustCompile(`oundary\("([a-z._]+)"\)`)
+	var code []string
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, m := range told.FindAllSubmatch(b, -1) {
+			code = append(code, string(m[1]))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(code)
+	list := append(boundaries(), sideBoundaries()...)
+	slices.Sort(list)
+	if d := cmp.Diff(list, slices.Compact(code)); d != "" {
+		t.Errorf("boundaries (-list +code):\n%s", d)
 	}
 }
 

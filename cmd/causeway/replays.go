@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,59 +17,94 @@ import (
 	"github.com/causewayhq/causeway/store"
 )
 
-// replays reads archived payloads for runs, one run after another. A run is
-// recorded before its first payload; asking for the same run again goes on with
-// it, since every event exists once per run.
+// replays reads archived payloads for runs, one run after another. The ledger
+// holds which runs are open, so there is no queue to lose: a run that a restart
+// cut short is read again from its beginning, and every event of it exists once,
+// since its key is the event and the run. Where an operator sees it: the run's
+// start in the audit, "replay.done" or "replay.failed" in the log.
 type replays struct {
-	a     *app
-	queue chan replayOrder
+	a    *app
+	kick chan struct{}
 
-	mu   sync.Mutex
-	upTo map[string]int64 // by run: what was relayed when it was first asked for
+	mu    sync.Mutex
+	asked map[string]int // by run: how often it was asked for in this process
 }
 
-type replayOrder struct {
-	run  string
-	conv string
-	// upTo is the last position of the run: what arrives while it waits or runs
-	// is live and must not be handed out a second time.
-	upTo int64
-	// next returns the positions after one, in order.
-	next func(ctx context.Context, after int64) ([]int64, error)
-}
-
-const replayPage = 500
+const (
+	replayPage   = 500
+	replayRuns   = 100             // read of the ledger at a time
+	replayPause  = 5 * time.Second // before runs that failed are read again; doubles
+	replayLonger = 5 * time.Minute
+)
 
 func newReplays(a *app) *replays {
-	return &replays{a: a, queue: make(chan replayOrder, 64), upTo: map[string]int64{}}
+	return &replays{a: a, kick: make(chan struct{}, 1), asked: map[string]int{}}
 }
 
-// run works through the orders until ctx ends.
+// run works through the open runs until ctx ends.
 func (r *replays) run(ctx context.Context) error {
-	for {
+	pause := replayPause
+	for ctx.Err() == nil {
+		wait := time.Hour // a kick comes first
+		if r.round(ctx) {
+			pause = replayPause
+		} else {
+			wait, pause = pause, min(2*pause, replayLonger)
+		}
+		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
-		case o := <-r.queue:
-			n, err := r.work(ctx, o)
-			if err != nil && ctx.Err() == nil {
-				r.a.o.Log.Error("replay.failed", zap.String("run", o.run), zap.Int("payloads", n), zap.Error(err))
-				continue
-			}
-			r.a.o.Log.Info("replay.done", zap.String("run", o.run), zap.Int("payloads", n))
+		case <-r.kick:
+		case <-t.C:
 		}
+		t.Stop()
 	}
+	return ctx.Err()
 }
 
-func (r *replays) work(ctx context.Context, o replayOrder) (payloads int, err error) {
+// round reads every open run once; false when one of them failed, or the ledger.
+func (r *replays) round(ctx context.Context) (ok bool) {
+	asked := r.askedNow()
+	runs, err := r.a.ledger.OpenRuns(ctx, replayRuns)
+	if err != nil {
+		if ctx.Err() == nil {
+			r.a.o.Log.Error("replay.failed", zap.Error(err))
+		}
+		return false
+	}
+	ok = len(runs) < replayRuns // else there may be more
+	for i := range runs {
+		n, err := r.work(ctx, &runs[i])
+		if err == nil {
+			err = r.end(ctx, runs[i].ID, asked[runs[i].ID])
+		}
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case err != nil:
+			r.a.o.Log.Error("replay.failed", zap.String("run", runs[i].ID), zap.Int("payloads", n), zap.Error(err))
+			ok = false
+		default:
+			r.a.o.Log.Info("replay.done", zap.String("run", runs[i].ID), zap.Int("payloads", n))
+		}
+	}
+	return ok
+}
+
+// work hands out what a run reads. It ends at the run's bound.
+func (r *replays) work(ctx context.Context, run *gateway.ReplayRun) (payloads int, err error) {
+	next, err := r.pages(ctx, run)
+	if err != nil {
+		return 0, err
+	}
 	var after int64
 	for {
-		list, err := o.next(ctx, after)
+		list, err := next(ctx, after)
 		if err != nil || len(list) == 0 {
 			return payloads, err
 		}
 		for _, pos := range list {
-			if pos > o.upTo {
+			if pos > run.UpTo {
 				return payloads, nil
 			}
 			after = pos
@@ -75,7 +112,8 @@ func (r *replays) work(ctx context.Context, o replayOrder) (payloads int, err er
 			if err != nil {
 				return payloads, err
 			}
-			_, err = r.a.relay.Replay(ctx, o.run, o.conv, p)
+			r.a.o.Boundary("replay.read")
+			_, err = r.a.relay.Replay(ctx, run.ID, run.Conv, p)
 			switch {
 			case errors.Is(err, gateway.ErrConflict): // sealed or dead: nothing to hand out
 			case err != nil:
@@ -83,95 +121,127 @@ func (r *replays) work(ctx context.Context, o replayOrder) (payloads int, err er
 			default:
 				payloads++
 			}
+			r.a.o.Boundary("replay.relayed")
 		}
 	}
 }
 
-// start checks a request, records the run and queues it.
+// end closes a run, unless it was asked for again since it was read: somebody
+// may have mended a key meanwhile and waits for what was sealed.
+func (r *replays) end(ctx context.Context, run string, asked int) error {
+	r.a.o.Boundary("replay.ending")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked[run] != asked {
+		return nil // a kick is waiting
+	}
+	delete(r.asked, run)
+	return r.a.ledger.EndRun(ctx, run, r.a.o.Now())
+}
+
+func (r *replays) askedNow() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.asked)
+}
+
+// start checks a request and records the run; the rest is run's.
 func (r *replays) start(ctx context.Context, q admin.ReplayRequest, by string) (admin.ReplayStarted, error) {
 	if q.Sealed {
 		return r.sealed(ctx, q.Endpoint, by)
 	}
-	o, what, count, err := r.order(ctx, q)
+	run, err := r.asks(ctx, q)
 	if err != nil {
 		return admin.ReplayStarted{}, err
 	}
-	now := r.a.o.Now()
-	if o.run == "" {
-		o.run = "run_" + ulid.Make().String()
+	run.By, run.At = by, r.a.o.Now()
+	count := int64(-1)
+	switch {
+	case run.Pos > 0:
+		count = 1
+	case run.Conv == "":
+		list, err := r.ranged(ctx, &run)
+		if err != nil {
+			return admin.ReplayStarted{}, err
+		}
+		count = int64(len(list))
 	}
-	if o.upTo, err = r.bound(ctx, o); err != nil {
-		return admin.ReplayStarted{}, err
-	}
-	started, err := r.a.ledger.StartRun(ctx, gateway.ReplayRun{ID: o.run, By: by, At: now, What: what, HoldReplies: !q.SendReplies})
+	started, err := r.record(ctx, run)
 	if err != nil {
 		return admin.ReplayStarted{}, err
 	}
-	select {
-	case r.queue <- o:
-		return admin.ReplayStarted{Run: o.run, Started: started, Payloads: count}, nil
-	default:
-		return admin.ReplayStarted{}, fmt.Errorf("too many replays at once: %w", gateway.ErrUnavailable)
+	if !started {
+		count = -1 // it reads what it was first asked for
 	}
+	return admin.ReplayStarted{Run: run.ID, Started: started, Payloads: count}, nil
 }
 
-// bound returns the last position of a run. One that is asked for again in this
-// process keeps the bound it had.
-func (r *replays) bound(ctx context.Context, o replayOrder) (int64, error) {
-	at, err := r.a.ledger.Position(ctx)
-	if err != nil {
-		return 0, err
-	}
+// record writes the run down and wakes run.
+func (r *replays) record(ctx context.Context, run gateway.ReplayRun) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	upTo, known := r.upTo[o.run]
-	if !known {
-		upTo = max(at.Pos, o.upTo)
-		r.upTo[o.run] = upTo
+	started, err := r.a.ledger.StartRun(ctx, run)
+	if err != nil {
+		return false, err
 	}
-	return upTo, nil
-}
-
-func (r *replays) order(ctx context.Context, q admin.ReplayRequest) (o replayOrder, what string, count int64, err error) {
-	o = replayOrder{run: q.Run, conv: q.Conv}
-	switch {
-	case q.Payload != "":
-		at, pos, err := store.ParsePayloadID(q.Payload)
-		if err != nil {
-			return o, "", 0, err
-		}
-		if p, err := r.a.archive.Get(ctx, pos); err != nil || p.ReceivedAt.UnixMilli() != at.UnixMilli() {
-			return o, "", 0, fmt.Errorf("payload: %w", gateway.ErrNotFound)
-		}
-		o.next, o.upTo = once(pos), pos
-		return o, "payload " + q.Payload, 1, nil
-	case q.Conv != "":
-		if _, err := r.a.ledger.Conversation(ctx, q.Conv, 1); err != nil {
-			return o, "", 0, err
-		}
-		o.next = func(ctx context.Context, after int64) ([]int64, error) {
-			return r.a.ledger.ConversationPayloads(ctx, q.Conv, after, replayPage)
-		}
-		return o, "conversation " + q.Conv, -1, nil
+	r.asked[run.ID]++
+	select {
+	case r.kick <- struct{}{}:
 	default:
-		list, err := r.ranged(ctx, *q.Since, *q.Until, q.Endpoint)
-		if err != nil {
-			return o, "", 0, err
-		}
-		o.next = pages(list)
-		what = fmt.Sprintf("range %s to %s %s", q.Since.UTC().Format(time.RFC3339), q.Until.UTC().Format(time.RFC3339), q.Endpoint)
-		return o, what, int64(len(list)), nil
 	}
+	return started, nil
 }
 
-// ranged lists the positions of relayed payloads in a range of time, in order.
-func (r *replays) ranged(ctx context.Context, since, until time.Time, endpoint string) ([]int64, error) {
+// asks makes the run of a request: what it reads, and how far.
+func (r *replays) asks(ctx context.Context, q admin.ReplayRequest) (run gateway.ReplayRun, err error) {
 	at, err := r.a.ledger.Position(ctx)
 	if err != nil {
-		return nil, err
+		return run, err
 	}
+	run = gateway.ReplayRun{ID: q.Run, HoldReplies: !q.SendReplies, UpTo: at.Pos}
+	if run.ID == "" {
+		run.ID = "run_" + ulid.Make().String()
+	}
+	switch {
+	case q.Payload != "":
+		received, pos, err := store.ParsePayloadID(q.Payload)
+		if err != nil {
+			return run, err
+		}
+		if p, err := r.a.archive.Get(ctx, pos); err != nil || p.ReceivedAt.UnixMilli() != received.UnixMilli() {
+			return run, fmt.Errorf("payload: %w", gateway.ErrNotFound)
+		}
+		run.Pos, run.UpTo, run.What = pos, max(pos, at.Pos), "payload "+q.Payload
+	case q.Conv != "":
+		if _, err := r.a.ledger.Conversation(ctx, q.Conv, 1); err != nil {
+			return run, err
+		}
+		run.Conv, run.What = q.Conv, "conversation "+q.Conv
+	default:
+		run.Since, run.Until, run.Endpoint = *q.Since, *q.Until, q.Endpoint
+		run.What = fmt.Sprintf("range %s to %s %s", q.Since.UTC().Format(time.RFC3339), q.Until.UTC().Format(time.RFC3339), q.Endpoint)
+	}
+	return run, nil
+}
+
+// pages returns how to read a run's positions after one, in order.
+func (r *replays) pages(ctx context.Context, run *gateway.ReplayRun) (func(context.Context, int64) ([]int64, error), error) {
+	switch {
+	case run.Pos > 0:
+		return paged([]int64{run.Pos}), nil
+	case run.Conv != "":
+		return func(ctx context.Context, after int64) ([]int64, error) {
+			return r.a.ledger.ConversationPayloads(ctx, run.Conv, after, replayPage)
+		}, nil
+	}
+	list, err := r.ranged(ctx, run)
+	return paged(list), err
+}
+
+// ranged lists the positions of a run over a range of time, in order.
+func (r *replays) ranged(ctx context.Context, run *gateway.ReplayRun) ([]int64, error) {
 	var list []int64
-	q := store.PayloadQuery{Before: at.Pos + 1, Since: since, Until: until, Endpoint: endpoint, Limit: replayPage}
+	q := store.PayloadQuery{Before: run.UpTo + 1, Since: run.Since, Until: run.Until, Endpoint: run.Endpoint, Limit: replayPage}
 	for {
 		rows, err := r.a.archive.List(ctx, q)
 		if err != nil {
@@ -185,9 +255,7 @@ func (r *replays) ranged(ctx context.Context, since, until time.Time, endpoint s
 		}
 		q.Before = rows[len(rows)-1].Pos
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
+	slices.Reverse(list)
 	return list, nil
 }
 
@@ -217,12 +285,8 @@ func (r *replays) sealed(ctx context.Context, endpoint, by string) (admin.Replay
 	return admin.ReplayStarted{Started: true, Payloads: n}, nil
 }
 
-func once(pos int64) func(context.Context, int64) ([]int64, error) {
-	return pages([]int64{pos})
-}
-
-// pages hands a sorted list out in pages.
-func pages(list []int64) func(context.Context, int64) ([]int64, error) {
+// paged hands a sorted list out in pages.
+func paged(list []int64) func(context.Context, int64) ([]int64, error) {
 	return func(_ context.Context, after int64) ([]int64, error) {
 		for len(list) > 0 && list[0] <= after {
 			list = list[1:]

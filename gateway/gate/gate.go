@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -83,6 +82,9 @@ type Gate struct {
 	life    gateway.GateState
 	highest uint64
 	fewer   int // ticks in a row with fewer messages than open offers
+	// alive: at the last look a worker waited for work or work was handed out.
+	alive bool
+	owed  []uint64 // offers to be withdrawn that the broker did not delete
 }
 
 // place is a conversation that has something pending.
@@ -96,7 +98,8 @@ type place struct {
 	closed int
 	// acked counts looks at which the broker took the open offer for acked.
 	acked int
-	// running is how long the open offer has been with a worker.
+	// running is how long the offer that holds the conversation's place has been
+	// with a worker; it counts only while the application is alive.
 	running time.Duration
 	due     time.Time // in the timers
 	index   int
@@ -132,15 +135,21 @@ func (g *Gate) Run(ctx context.Context) error {
 		return err
 	}
 	g.in.unlock()
-	if err := g.load(ctx); err != nil {
-		return err
-	}
+	heads := page{more: true}
 	tick := time.NewTicker(g.o.Tick)
 	defer tick.Stop()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
 		g.take()
+		if heads.more && (g.paused || len(g.ready) < offerBatch) {
+			if err := g.load(ctx, &heads); err != nil {
+				return err
+			}
+		}
+		if !heads.more { // what is not read yet would seem to be nobody's
+			g.giveUp(ctx)
+		}
 		g.wakeDue(g.o.Now())
 		if !g.paused && len(g.ready) > 0 {
 			if wait := g.offer(ctx); wait > 0 {
@@ -151,9 +160,14 @@ func (g *Gate) Run(ctx context.Context) error {
 			}
 			select { // the net must look even when offers never cease
 			case <-tick.C:
-				g.look(ctx)
+				if !heads.more {
+					g.look(ctx)
+				}
 			default:
 			}
+			continue
+		}
+		if heads.more {
 			continue
 		}
 		timer.Reset(g.later.wait(g.o.Now()))
@@ -178,27 +192,34 @@ func (g *Gate) rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// load reads every head; rows that Added brings at the same time are the same.
-func (g *Gate) load(ctx context.Context) error {
-	const page = 1000
-	pause, after := 200*time.Millisecond, ""
+// page is how far the heads are read that were there when Run began.
+type page struct {
+	after string
+	more  bool
+}
+
+// load reads the next page of heads, so that the first ones are offered before
+// the last are read. A page is read after the mailbox was emptied, so it knows all
+// that the mailbox told; what it tells beyond that comes by the mailbox as well.
+func (g *Gate) load(ctx context.Context, next *page) error {
+	const rows = 1000
 	for {
-		heads, err := g.heads(ctx, after, page)
+		heads, err := g.heads(ctx, next.after, rows)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
-			g.rest(ctx, pause)
+			g.rest(ctx, 200*time.Millisecond)
 			continue
 		}
 		for i := range heads {
 			g.added(&heads[i])
 		}
-		if len(heads) < page {
-			return nil
+		if next.more = len(heads) == rows; next.more {
+			next.after = heads[rows-1].Conv
 		}
-		after = heads[len(heads)-1].Conv
+		return nil
 	}
 }
 
@@ -244,6 +265,10 @@ func (g *Gate) offer(ctx context.Context) time.Duration {
 	g.o.Boundary("gate.offered")
 	var wait time.Duration
 	for i, p := range places {
+		if results[i].State == gateway.OfferTooLarge {
+			g.tooLarge(ctx, p, results[i].Err)
+			continue
+		}
 		wait = max(wait, g.file(p, &results[i]))
 	}
 	g.out.log(g.o.Log, g.o.App.Name)
@@ -288,7 +313,7 @@ func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 		p.closed++
 		g.postpone(p, g.o.Now().Add(closedPause(p.closed)))
 		return 0
-	case gateway.OfferFull, gateway.OfferFailed:
+	case gateway.OfferFull, gateway.OfferFailed, gateway.OfferTooLarge:
 		g.out.failed(r)
 		g.postpone(p, g.o.Now().Add(250*time.Millisecond))
 		return 100 * time.Millisecond
@@ -299,40 +324,4 @@ func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 
 func closedPause(n int) time.Duration {
 	return min(time.Millisecond<<min(n-1, 8), 250*time.Millisecond)
-}
-
-// stale buries an event that is too old for its turn.
-func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool {
-	max := g.o.App.StaleAfter
-	if max <= 0 || p.head.Lane != gateway.LaneLive || p.head.Requeue > 0 || g.o.Now().Sub(row.ReceivedAt) <= max {
-		return false
-	}
-	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonStale, Tries: p.head.Tries,
-		Detail: fmt.Sprintf("older than %s when its turn came", max)})
-	return true
-}
-
-// resolve carries out a decision no answer made and moves the place on.
-func (g *Gate) resolve(ctx context.Context, p *place, d gateway.Decision) bool {
-	s, err := g.o.Ledger.Resolve(ctx, p.head, d, g.o.Now())
-	if err != nil {
-		if ctx.Err() == nil {
-			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
-		}
-		if p.state == placeReady { // it was taken out of the queue for this
-			g.postpone(p, g.o.Now().Add(time.Second))
-		}
-		return false
-	}
-	if s.Late {
-		// An answer came first, or the row was never ours: what the ledger
-		// holds now is the truth.
-		g.reset(p, s.Head)
-		return true
-	}
-	g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
-		zap.String("state", string(d.State)), zap.String("reason", d.Reason), zap.Int("tries", d.Tries), zap.String("dead", s.Dead))
-	g.o.Resolved(s)
-	g.settled(&s)
-	return true
 }

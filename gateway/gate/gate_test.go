@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -260,11 +261,109 @@ func TestExhausted(t *testing.T) {
 		m.add("c", 2)
 		g := start(t, m, app())
 		_, s, _ := m.deliver(rand.New(rand.NewPCG(1, 1)))
-		g.Exhausted(gateway.Exhausted{App: "bot", Seq: s.seq, Deliveries: 10})
+		for range 2 { // it may be heard twice
+			if err := g.Exhausted(t.Context(), gateway.Exhausted{App: "bot", Seq: s.seq, Deliveries: 10}); err != nil {
+				t.Error(err)
+			}
+		}
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
 		if len(m.dead) != 1 || m.stream["c"].delivery != m.pending["c"][0].Event {
 			t.Errorf("dead %v, stream %v", m.dead, m.stream)
+		}
+	})
+}
+
+// The word reaches a gate that has just started: before it runs it is refused, to
+// be handed in again, and then it buries the event although the place has not
+// offered its head. A word about an offer that is settled takes only the offer.
+func TestExhaustedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 2)
+		m.stream["c"] = stored{7, m.pending["c"][0].Event, 0} // of an earlier life; its id is forgotten
+		m.seq, m.handed = 7, 7
+		word := gateway.Exhausted{App: "bot", Seq: 7, Deliveries: 10}
+		g := gate.New(gate.Options{App: app(), Ledger: m, Stream: m, Intake: m, Now: time.Now, Log: zap.NewNop()})
+		if err := g.Exhausted(t.Context(), word); !errors.Is(err, gateway.ErrUnavailable) {
+			t.Fatalf("before it runs: %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- g.Run(ctx) }()
+		synctest.Wait()
+		if err := g.Exhausted(t.Context(), word); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if len(m.dead) != 1 || m.stream["c"].delivery != m.pending["c"][0].Event {
+			t.Errorf("dead %v, stream %v", m.dead, m.stream)
+		}
+		cancel()
+		<-done
+		if err := g.Exhausted(ctx, word); !errors.Is(err, context.Canceled) {
+			t.Errorf("after its end: %v", err)
+		}
+	})
+}
+
+// The gate dies between burying an event and taking its offer away, and the worker
+// that hangs on it never acks: the next gate frees the place after the watchdog's
+// time, not earlier and not while the application is down.
+func TestBuriedAndNotWithdrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 3)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := gate.New(gate.Options{App: app(), Ledger: m, Stream: m, Intake: m, Now: time.Now, Log: zap.NewNop()})
+		done := make(chan error)
+		go func() { done <- first.Run(ctx) }()
+		synctest.Wait()
+		_, s, _ := m.deliver(rand.New(rand.NewPCG(1, 1)))
+		cancel()
+		<-done
+		m.settle("c", s.delivery, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonWatchdog})
+		start(t, m, app())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if m.stream["c"] != s {
+			t.Fatalf("taken away while the application is down: %v", m.stream)
+		}
+		m.set(func() { m.pulls = 1 })
+		time.Sleep(85 * time.Second)
+		synctest.Wait()
+		if m.stream["c"] != s {
+			t.Fatalf("taken away too early: %v", m.stream)
+		}
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		if m.stream["c"].delivery != m.pending["c"][0].Event || len(m.dead) != 1 {
+			t.Errorf("stream %v, pending %v, dead %v", m.stream, m.pending, m.dead)
+		}
+	})
+}
+
+// A broker that is away when an offer is to be taken away is asked again.
+func TestWithdrawalIsOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newModel()
+		m.add("c", 2)
+		g := start(t, m, app())
+		_, s, _ := m.deliver(rand.New(rand.NewPCG(1, 1)))
+		m.set(func() { m.deaf = 3 })
+		if err := g.Exhausted(t.Context(), gateway.Exhausted{App: "bot", Seq: s.seq, Deliveries: 10}); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		synctest.Wait()
+		if len(m.dead) != 1 || m.stream["c"] != s {
+			t.Fatalf("dead %v, stream %v", m.dead, m.stream)
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if m.stream["c"].delivery != m.pending["c"][0].Event {
+			t.Errorf("stream %v, pending %v", m.stream, m.pending)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"sync"
 
 	"go.uber.org/zap"
@@ -21,10 +22,17 @@ type mailbox struct {
 type letters struct {
 	added     []gateway.Pending
 	settled   []gateway.Settled
-	exhausted []gateway.Exhausted
+	exhausted []exhausted
 	merged    []gateway.Merge
 	pause     *bool
 	waiters   []chan Stats
+}
+
+// exhausted is the broker's word about an offer, and who waits for what becomes
+// of it.
+type exhausted struct {
+	gateway.Exhausted
+	done chan error
 }
 
 // Stats are the gate's own numbers.
@@ -43,6 +51,9 @@ func (m *mailbox) put(f func(*letters)) {
 	m.mu.Lock()
 	f(&m.letter)
 	if !m.open {
+		for _, e := range m.letter.exhausted {
+			e.done <- gateway.ErrUnavailable
+		}
 		m.letter.added, m.letter.settled, m.letter.exhausted, m.letter.merged = nil, nil, nil, nil
 	}
 	m.mu.Unlock()
@@ -88,9 +99,19 @@ func (g *Gate) Merged(merges []gateway.Merge) {
 	g.in.put(func(l *letters) { l.merged = append(l.merged, merges...) })
 }
 
-// Exhausted hands in the broker's word that it gave up on an offer.
-func (g *Gate) Exhausted(e gateway.Exhausted) {
-	g.in.put(func(l *letters) { l.exhausted = append(l.exhausted, e) })
+// Exhausted hands in the broker's word that it gave up on an offer, and returns
+// when the event is buried and the offer withdrawn. Errors: gateway.ErrUnavailable
+// when the gate does not run yet, or ledger or broker did not take it: hand it in
+// again; that of ctx.
+func (g *Gate) Exhausted(ctx context.Context, e gateway.Exhausted) error {
+	done := make(chan error, 1)
+	g.in.put(func(l *letters) { l.exhausted = append(l.exhausted, exhausted{e, done}) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Pause stops offers and holds those in the stream; false lets go.
@@ -130,7 +151,7 @@ func (g *Gate) take() {
 
 // outgoing is what the gate owes the broker and the log.
 type outgoing struct {
-	exhausted []gateway.Exhausted
+	exhausted []exhausted
 	hold      bool
 	fails     int
 	last      error

@@ -32,6 +32,7 @@ type model struct {
 	paused  bool
 	pulls   int
 	fired   int // offers of a conversation whose place was not free
+	deaf    int // withdrawals that fail
 }
 
 type stored struct {
@@ -177,6 +178,10 @@ func (m *model) OpenOffers(context.Context, string) ([]gateway.OpenOffer, error)
 func (m *model) Withdraw(_ context.Context, _ string, seq uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.deaf > 0 {
+		m.deaf--
+		return errors.New("no answer")
+	}
 	for conv, s := range m.stream {
 		if s.seq == seq {
 			delete(m.stream, conv)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -36,7 +37,8 @@ func (g *Gate) look(ctx context.Context) {
 		g.life = state
 		return
 	}
-	g.giveUp(ctx)
+	g.repay(ctx)
+	g.alive = state.Pulls > 0 || state.Delivered > g.life.Delivered
 	g.watch(ctx, &state)
 	g.life = state
 	if int(state.Messages) < g.open {
@@ -55,7 +57,7 @@ func (g *Gate) look(ctx context.Context) {
 	for i := range open {
 		byConv[open[i].Conv] = &open[i]
 	}
-	g.adopt(ctx, byConv, state.AckFloor)
+	g.adopt(ctx, byConv, &state)
 	g.orphans(ctx, byConv)
 	g.fewer = 0
 	g.silent(ctx, byConv)
@@ -106,7 +108,7 @@ func (g *Gate) newLife(s *gateway.GateState) bool {
 // new stream has never seen them.
 func (g *Gate) void() {
 	g.o.Log.Warn("gate.new_life", zap.String("app", g.o.App.Name), zap.Int("offers", g.open))
-	g.highest, g.fewer = 0, 0
+	g.highest, g.fewer, g.owed = 0, 0, nil
 	for _, p := range g.places {
 		if p.state == placeOpen {
 			g.replace(p, p.head)
@@ -129,21 +131,27 @@ func (g *Gate) refused() bool {
 // again. It is our own offer from before a restart, which the broker does not
 // recognise by id any more; or one that was answered long ago and that the broker
 // takes for acked but did not delete, because its disk was full: nobody will ever
-// be handed it, so it goes.
-func (g *Gate) adopt(ctx context.Context, open map[string]*gateway.OpenOffer, floor uint64) {
+// be handed it, so it goes. Or it is an offer whose event the gate buried, dying
+// before it took the offer away: if its worker hangs, no ack will ever free the
+// place, so the watchdog's time is its bound too.
+func (g *Gate) adopt(ctx context.Context, open map[string]*gateway.OpenOffer, s *gateway.GateState) {
+	limit := g.o.App.HandlerMax + g.o.App.AckWait
 	for _, p := range g.places {
 		o := open[p.conv]
 		if o == nil || p.state != placeWaiting || p.closed == 0 {
 			continue
 		}
 		switch {
-		case o.Delivery == p.head.Delivery() && o.Round == p.head.Round:
-			g.leave(p)
-			p.state, p.seq, p.closed = placeOpen, o.Seq, 0
-			g.open++
-			g.highest = max(g.highest, o.Seq)
-		case o.Seq <= floor && p.closed >= adoptAfter:
+		case g.own(p, o):
+			g.regain(p, o)
+		case p.closed < adoptAfter:
+		case o.Seq <= s.AckFloor:
 			g.withdraw(ctx, o.Seq)
+		case g.alive && o.Seq <= s.Delivered && limit > 0:
+			if p.running += g.o.Tick; p.running > limit {
+				g.withdraw(ctx, o.Seq)
+				p.running = 0
+			}
 		}
 	}
 }
@@ -180,7 +188,7 @@ func (g *Gate) silent(ctx context.Context, open map[string]*gateway.OpenOffer) {
 // away after the longest time allowed. The clock runs only while the
 // application is alive: a worker waits for work or work is handed out.
 func (g *Gate) watch(ctx context.Context, s *gateway.GateState) {
-	if s.Pulls == 0 && s.Delivered <= g.life.Delivered {
+	if !g.alive {
 		return
 	}
 	limit := g.o.App.HandlerMax + g.o.App.AckWait
@@ -202,33 +210,88 @@ func (g *Gate) watch(ctx context.Context, s *gateway.GateState) {
 	}
 }
 
-// giveUp takes the broker's word that it will not hand an offer out any more.
+// giveUp takes the broker's word that it will not hand an offer out any more. Each
+// word is answered when its event is buried and its offer withdrawn, so that it
+// comes again when we die before.
 func (g *Gate) giveUp(ctx context.Context) {
 	list := g.out.exhausted
 	g.out.exhausted = nil
-	if len(list) == 0 {
-		return
-	}
-	bySeq := make(map[uint64]*place, len(g.places))
-	for _, p := range g.places {
-		if p.state == placeOpen {
-			bySeq[p.seq] = p
-		}
-	}
 	for _, e := range list {
-		if p := bySeq[e.Seq]; p != nil {
-			if !g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonSilent,
-				Tries: p.head.Tries + e.Deliveries, Detail: "every delivery ended without a word"}) {
-				continue
-			}
-		}
-		g.withdraw(ctx, e.Seq)
+		e.done <- g.giveUpOne(ctx, &e.Exhausted)
 	}
 }
 
+func (g *Gate) giveUpOne(ctx context.Context, e *gateway.Exhausted) error {
+	p, there, err := g.holder(ctx, e.Seq)
+	if err != nil || !there {
+		return err
+	}
+	if p != nil && !g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonSilent,
+		Tries: p.head.Tries + e.Deliveries, Detail: "every delivery ended without a word"}) {
+		return fmt.Errorf("not buried: %w", gateway.ErrUnavailable)
+	}
+	g.withdraw(ctx, e.Seq)
+	return nil
+}
+
+// holder finds the place whose head is the offer with this sequence; nil when the
+// offer is of an event that is settled or buried. After a restart the place may
+// not have come to offering its head, which the broker has from before.
+func (g *Gate) holder(ctx context.Context, seq uint64) (p *place, there bool, err error) {
+	for _, p := range g.places {
+		if p.state == placeOpen && p.seq == seq {
+			return p, true, nil
+		}
+	}
+	open, err := g.o.Stream.OpenOffers(ctx, g.o.App.Name)
+	if err != nil {
+		return nil, false, err
+	}
+	for i := range open {
+		if open[i].Seq != seq {
+			continue
+		}
+		p := g.places[open[i].Conv]
+		if p == nil || p.state == placeOpen || !g.own(p, &open[i]) {
+			return nil, true, nil
+		}
+		g.regain(p, &open[i])
+		return p, true, nil
+	}
+	return nil, false, nil
+}
+
+// own says that an offer is the one of the place's head.
+func (g *Gate) own(p *place, o *gateway.OpenOffer) bool {
+	return o.Delivery == p.head.Delivery() && o.Round == p.head.Round
+}
+
+// regain files a place whose offer was found in the stream.
+func (g *Gate) regain(p *place, o *gateway.OpenOffer) {
+	g.leave(p)
+	p.state, p.seq, p.closed, p.running = placeOpen, o.Seq, 0, 0
+	g.open++
+	g.highest = max(g.highest, o.Seq)
+}
+
 // withdraw deletes an offer whose event is settled or buried, after the commit.
+// What the broker does not delete now is owed.
 func (g *Gate) withdraw(ctx context.Context, seq uint64) {
-	if err := g.o.Stream.Withdraw(ctx, g.o.App.Name, seq); err != nil && ctx.Err() == nil {
-		g.o.Log.Warn("gate.withdraw_failed", zap.String("app", g.o.App.Name), zap.Uint64("seq", seq), zap.Error(err))
+	if err := g.o.Stream.Withdraw(ctx, g.o.App.Name, seq); err != nil {
+		if ctx.Err() == nil {
+			g.o.Log.Warn("gate.withdraw_failed", zap.String("app", g.o.App.Name), zap.Uint64("seq", seq), zap.Error(err))
+		}
+		g.owed = append(g.owed, seq)
+		return
+	}
+	g.o.Boundary("gate.withdrawn")
+}
+
+// repay tries again what the broker did not delete.
+func (g *Gate) repay(ctx context.Context) {
+	list := g.owed
+	g.owed = nil
+	for _, seq := range list {
+		g.withdraw(ctx, seq)
 	}
 }

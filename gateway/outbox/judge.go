@@ -20,13 +20,22 @@ type Judge struct {
 	log    *zap.Logger
 	kick   chan struct{}
 	// changed is called when something was judged.
-	changed func()
+	changed  func()
+	boundary func(step string)
 }
 
 // NewJudge makes a judge; wake is called with conversations whose head may have
-// moved, changed when a message changed.
-func NewJudge(ledger JudgeLedger, wake func(...string), changed func(), now func() time.Time, log *zap.Logger) *Judge {
-	return &Judge{ledger: ledger, wake: wake, changed: changed, now: now, log: log, kick: make(chan struct{}, 1)}
+// moved, changed when a message changed; boundary is told each step and may be
+// nil.
+//
+// If the process dies before the commit, the evidence is parked still. After it,
+// nobody is woken or told: the sender begins with every conversation that has
+// something to send, and the publisher has its cursor.
+func NewJudge(ledger JudgeLedger, wake func(...string), changed func(), now func() time.Time, log *zap.Logger, boundary func(string)) *Judge {
+	if boundary == nil {
+		boundary = func(string) {}
+	}
+	return &Judge{ledger: ledger, wake: wake, changed: changed, now: now, log: log, boundary: boundary, kick: make(chan struct{}, 1)}
 }
 
 // Kick says that evidence came in or an attempt ended. It never blocks.
@@ -50,6 +59,7 @@ func (j *Judge) Run(ctx context.Context) error {
 			continue
 		}
 		if done > 0 {
+			j.boundary("judge.judged")
 			j.wake(woken...)
 			j.changed()
 			continue
@@ -62,6 +72,7 @@ func (j *Judge) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-j.kick:
+			j.boundary("judge.judging")
 		case <-t.C:
 		}
 		t.Stop()

@@ -69,7 +69,7 @@ func (r *rig) start(begin time.Time) {
 		},
 		CallTimeout: 15 * time.Second, ExpireAfter: time.Hour, Now: time.Now, Log: zap.NewNop(),
 	})
-	r.judge = outbox.NewJudge(r.store.Ledger, r.sender.Wake, func() {}, time.Now, zap.NewNop())
+	r.judge = outbox.NewJudge(r.store.Ledger, r.sender.Wake, func() {}, time.Now, zap.NewNop(), nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	sender, judge := r.sender, r.judge

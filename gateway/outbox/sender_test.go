@@ -101,6 +101,44 @@ func TestPausesOfThePlatform(t *testing.T) {
 	}
 }
 
+// A platform that bounds the tries of a message (as the clients do) counts only
+// what refused this message: hours of a refused account before, between and after
+// neither use them up nor make this conversation's own pause longer.
+func TestWaitingForTheAccountSpendsNoTry(t *testing.T) {
+	const bound = 3
+	bubble(t, func(t *testing.T, r *rig) {
+		var tries []int
+		r.say = func(n int, m *gateway.Message) gateway.Outcome {
+			tries = append(tries, m.Tries()) // one call at a time
+			switch {
+			case m.Tries() >= bound:
+				return gateway.Outcome{Kind: gateway.OutcomeRejected, Code: "busy"}
+			case n == 7 || n == 13:
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "busy"}
+			default:
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "45009", After: 2 * time.Minute}
+			}
+		}
+		r.answered("1", "a")
+		time.Sleep(50 * time.Minute)
+		r.settle()
+		// Eleven refusals of the account do not reach the bound; three tries do.
+		if want := []int{1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3}; !slices.Equal(tries, want) {
+			t.Fatalf("tries %v, want %v", tries, want)
+		}
+		c := r.called()
+		if gap := c[7].at - c[6].at; gap > time.Second {
+			t.Errorf("the pause after the first refusal of the message is %v", gap)
+		}
+		if gap := c[13].at - c[12].at; gap > 2*time.Second {
+			t.Errorf("the pause after the second is %v", gap)
+		}
+		if m := r.states()[0]; m.State != gateway.MessageRejected || m.Attempts != 14 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
 // An unknown message is never sent again; the next task waits for evidence and
 // then leaves, the rest of its own task is cancelled.
 func TestUnknownWithoutEvidence(t *testing.T) {

@@ -190,8 +190,11 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 	}
 	switch out.Kind {
 	case gateway.OutcomeRetry:
-		wait := max(out.After, backoff(a.N))
-		e.NextAt = now.Add(wait)
+		n := m.Tries()
+		if out.Scope == gateway.ScopeAccount {
+			n = a.N // the pace of knocking at the account; no try of the message
+		}
+		e.NextAt = now.Add(max(out.After, backoff(n)))
 		if out.Scope == gateway.ScopeAccount {
 			s.holdAccount(m.Account, e.NextAt)
 		}

@@ -19,7 +19,7 @@ func (oneAccount) Applications() []gateway.Application   { return []gateway.Appl
 // is too much it is a dead item with a reason, and never an error that would hold
 // what comes after.
 func TestContentFitsTheBroker(t *testing.T) {
-	r := New(Options{Directory: oneAccount{}, MaxContent: 4096, Log: zap.NewNop()})
+	r := New(Options{Directory: oneAccount{}, MaxContent: func() int { return 4096 }, Log: zap.NewNop()})
 	for name, c := range map[string]struct {
 		text, raw int
 		state     gateway.ItemState

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,12 +68,25 @@ func (p *Publisher) RunEvents(ctx context.Context) error {
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
-		if err := inOrder(ctx, rows, func(e *gateway.EventRow) string { return e.Conv }, p.stream.PublishEvents); err != nil {
+		if err := inOrder(ctx, rows, func(e *gateway.EventRow) string { return e.Conv }, p.publishEvents); err != nil {
 			return 0, err
 		}
 		p.boundary("publish.acked")
 		return len(rows), p.ledger.SetPublished(ctx, rows[len(rows)-1].N)
 	})
+}
+
+// publishEvents passes over what the broker takes in no message: one copy less is
+// better than none behind it. Its workers' offer is a dead letter.
+func (p *Publisher) publishEvents(ctx context.Context, rows []gateway.EventRow) []error {
+	errs := p.stream.PublishEvents(ctx, rows)
+	for i, err := range errs {
+		if errors.Is(err, gateway.ErrTooLarge) {
+			p.log.Warn("publish.too_large", zap.String("event", rows[i].ID), zap.String("conv", rows[i].Conv), zap.Error(err))
+			errs[i] = nil
+		}
+	}
+	return errs
 }
 
 // RunChanges publishes changes of messages until ctx ends.

@@ -143,13 +143,17 @@ var errTooLarge = errors.New("the item is larger than an event may be") //nolint
 // refused for ever, and would hold its conversation and all copies behind it;
 // the raw part is in the archive, so it can be left out.
 func (r *Relay) content(c *gateway.Content) ([]byte, error) {
+	most := r.o.MaxContent()
+	if most <= 0 {
+		most = DefaultMaxContent
+	}
 	b, err := gateway.EncodeContent(c)
-	if err != nil || len(b) <= r.o.MaxContent {
+	if err != nil || len(b) <= most {
 		return b, err
 	}
 	lean := *c
 	lean.Raw = nil
-	if b, err = gateway.EncodeContent(&lean); err == nil && len(b) > r.o.MaxContent {
+	if b, err = gateway.EncodeContent(&lean); err == nil && len(b) > most {
 		return nil, errTooLarge
 	}
 	return b, err

@@ -50,6 +50,10 @@ type Directory interface {
 	Applications() []gateway.Application
 }
 
+// DefaultMaxContent fits into the 1 MiB that NATS takes by default. Where the
+// broker turns out to take less, the raw part is left out when it is published.
+const DefaultMaxContent = 960 << 10
+
 // Options of a Relay. All fields but the hooks are required.
 type Options struct {
 	Archive   Archive
@@ -69,11 +73,11 @@ type Options struct {
 	// HopsMax: an account of ours that writes to another one of ours gets at
 	// most this many events through in a row (two bots talking). 0 means 5.
 	HopsMax int
-	// MaxContent is the most that the content of an event may have, in bytes,
-	// so that the broker takes it with its envelope. What is longer goes without
-	// its raw part; what is still longer is a dead item. 0 means 960 KiB, which
-	// fits into the 1 MiB that NATS takes by default.
-	MaxContent int
+	// MaxContent tells the most that the content of an event may have, in bytes,
+	// so that the broker takes it with its envelope; it is asked for every item.
+	// What is longer goes without its raw part; what is still longer is a dead
+	// item. 0, and nil, mean that nobody knows yet: DefaultMaxContent.
+	MaxContent func() int
 	// MediaLife is how long a media id of a platform lives; 0 for one whose files
 	// are not fetched. Nil: none are.
 	MediaLife func(platform string) time.Duration
@@ -100,8 +104,8 @@ func New(o Options) *Relay {
 	if o.HopsMax <= 0 {
 		o.HopsMax = 5
 	}
-	if o.MaxContent <= 0 {
-		o.MaxContent = 960 << 10
+	if o.MaxContent == nil {
+		o.MaxContent = func() int { return 0 }
 	}
 	if o.Crowded == nil {
 		o.Crowded = func() bool { return true }

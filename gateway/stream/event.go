@@ -16,7 +16,8 @@ import (
 
 // PublishEvents publishes copies for observers, in order, and returns one error
 // per row, nil when it is stored (also when it was before: the message id is the
-// event id). An error wrapping gateway.ErrUnavailable may have been stored.
+// event id). An error wrapping gateway.ErrUnavailable may have been stored; one
+// wrapping gateway.ErrTooLarge never will be.
 func (s *Streams) PublishEvents(ctx context.Context, rows []gateway.EventRow) []error {
 	return s.publishAll(ctx, EventStream, len(rows), func(i int) (*nats.Msg, error) {
 		r := &rows[i]
@@ -24,8 +25,27 @@ func (s *Streams) PublishEvents(ctx context.Context, rows []gateway.EventRow) []
 		if err != nil {
 			return nil, err
 		}
-		return &nats.Msg{Subject: subject, Header: eventHeader(r, r.ID, r.ID, 0), Data: r.Body(r.ID)}, nil
+		return s.fit(&nats.Msg{Subject: subject, Header: eventHeader(r, r.ID, r.ID, 0)}, r, r.ID)
 	})
+}
+
+// fit gives a message the event's body, without the raw part when the broker
+// takes less than that. The relay leaves large raw parts out itself, but it works
+// also while no broker tells how much it takes, and a broker's limit can shrink.
+func (s *Streams) fit(m *nats.Msg, r *gateway.EventRow, delivery string) (*nats.Msg, error) {
+	most := s.nc.MaxPayload()
+	fits := func() bool { return int64(m.Size()-len(m.Subject)) <= most } // of headers and data
+	if m.Data = r.Body(delivery); fits() {
+		return m, nil
+	}
+	lean := *r
+	var had bool
+	if lean.Content, had = r.WithoutRaw(); had {
+		if m.Data = lean.Body(delivery); fits() {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("event of %d bytes, the broker takes %d: %w", len(m.Data), most, gateway.ErrTooLarge)
 }
 
 // PublishChanges publishes changes of messages for observers; errors as

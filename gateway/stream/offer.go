@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/nats-io/nats.go"
@@ -15,6 +16,8 @@ import (
 //   - duplicate: this round of the offer was stored within the last 2 minutes;
 //     it may be gone again. On a fresh round that is an error of the caller.
 //   - closed: the conversation's place holds another offer.
+//   - too large: the broker's max_payload is below the event even without its
+//     raw part; offering again is of no use.
 //   - full: the gate or the broker's storage has no room.
 //   - failed: no answer (it may be stored or not), or a name that cannot be in a
 //     subject (Err wraps ErrBadToken; offering again is of no use).
@@ -29,7 +32,7 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 		h := eventHeader(&o.Event, OfferID(&o.Pending), delivery, 2)
 		h[HeaderTry] = []string{strconv.Itoa(o.Pending.Tries + 1)}
 		h[HeaderRound] = []string{strconv.Itoa(o.Pending.Round)}
-		return &nats.Msg{Subject: subject, Header: h, Data: o.Event.Body(delivery)}, nil
+		return s.fit(&nats.Msg{Subject: subject, Header: h}, &o.Event, delivery)
 	})
 	out := make([]gateway.Offered, len(acks))
 	for i, a := range acks {
@@ -39,6 +42,8 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 			out[i].State = gateway.OfferDuplicate
 		case a.Err == nil:
 			out[i].State = gateway.OfferTaken
+		case errors.Is(a.Err, gateway.ErrTooLarge):
+			out[i].State = gateway.OfferTooLarge
 		case isClosedPlace(a.Err):
 			out[i].State, out[i].Err = gateway.OfferClosed, nil
 		case isFull(a.Err):

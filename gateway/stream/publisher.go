@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,6 +133,9 @@ func readAck(m *nats.Msg) Ack {
 	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
 		return Ack{Err: fmt.Errorf("%w: %w", gateway.ErrUnavailable, errNoStream)}
 	}
+	if a, ok := plainAck(m.Data); ok {
+		return a
+	}
 	var r struct {
 		Error     *jetstream.APIError `json:"error"`
 		Stream    string              `json:"stream"`
@@ -148,6 +152,19 @@ func readAck(m *nats.Msg) Ack {
 		return Ack{Err: fmt.Errorf("%w: the acknowledgement names no stream", gateway.ErrUnavailable)}
 	}
 	return Ack{Stream: r.Stream, Seq: r.Seq, Duplicate: r.Duplicate}
+}
+
+// plainAck reads the ordinary form, {"stream":"NAME","seq":1}, as the server
+// writes it; false for any other. Two of them come for every event.
+func plainAck(b []byte) (Ack, bool) {
+	rest, ok := bytes.CutPrefix(b, []byte(`{"stream":"`))
+	name, rest, found := bytes.Cut(rest, []byte(`","seq":`))
+	number, ended := bytes.CutSuffix(rest, []byte("}"))
+	if !ok || !found || !ended || bytes.ContainsAny(name, "\"\\") {
+		return Ack{}, false
+	}
+	seq, err := strconv.ParseUint(string(number), 10, 64)
+	return Ack{Stream: string(name), Seq: seq}, err == nil && len(name) > 0
 }
 
 // Publish sends the messages in order and returns one Ack for each, in order.

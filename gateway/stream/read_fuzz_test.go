@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 // is an error.
 func FuzzReadAck(f *testing.F) {
 	for _, s := range []string{
-		`{"stream":"CW_EVENT", "seq":7}`, `{"stream":"CW_EVENT","seq":7,"duplicate": true}`,
+		`{"stream":"CW_EVENT","seq":7}`, `{"stream":"CW_EVENT", "seq":7}`, `{"stream":"CW_EVENT","seq":7,"duplicate": true}`,
 		`{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"},"stream":"S","seq":0}`,
 		`{"error":{}}`, `{"error":null}`, `{}`, ``, `null`, `[]`, `{"seq":-1}`, `{"seq":1e400}`, `{"stream":`,
 	} {
@@ -20,6 +21,15 @@ func FuzzReadAck(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, status string) {
 		a := readAck(&nats.Msg{Data: data, Header: nats.Header{"Status": {status}}})
+		if plain, ok := plainAck(data); ok {
+			var r struct {
+				Stream string
+				Seq    uint64
+			}
+			if err := json.Unmarshal(data, &r); err == nil && (r.Stream != plain.Stream || r.Seq != plain.Seq) {
+				t.Fatalf("%q is read as %+v", data, plain)
+			}
+		}
 		if a.Err == nil && a.Stream == "" {
 			t.Fatalf("%q is an acknowledgement of no stream", data)
 		}

@@ -125,7 +125,7 @@ func (o *Options) advisoryPart(apps []gateway.Application) *part {
 	return &part{stream: c, consumer: &jetstream.ConsumerConfig{
 		Durable:       advisoryConsumer,
 		AckPolicy:     jetstream.AckExplicitPolicy,
-		AckWait:       defaultAckWait,
+		AckWait:       advisoryAckWait,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 		MaxDeliver:    -1,
 		MaxAckPending: 1, // in order; one that fails is tried again before the next
@@ -134,7 +134,13 @@ func (o *Options) advisoryPart(apps []gateway.Application) *part {
 	}}
 }
 
-const advisoryConsumer = "gateway"
+const (
+	advisoryConsumer = "gateway"
+	// advisoryAckWait is how long a word waits for the next gateway when one dies
+	// with it. Burying takes some milliseconds; one that is heard twice is found
+	// done.
+	advisoryAckWait = 5 * time.Second
+)
 
 func advisorySubject(app string) string {
 	return "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + ReadyName(app) + "." + app

@@ -20,9 +20,16 @@ const (
 	answerTotal = 30 * time.Second // for all of them, or AckWait when that is longer
 )
 
-// handle takes one delivery from start to acknowledgement.
+// handle takes one delivery from start to acknowledgement. Its place is free for
+// another event as soon as the handler has ended, so that a slot does not stand
+// idle for the time that an answer takes; at most Concurrency of those.
 func (r *run) handle(d delivery) {
-	defer d.p.Release(1)
+	released := false
+	defer func() {
+		if !released {
+			d.p.Release(1)
+		}
+	}()
 	if !r.guard.fresh(d.epoch) {
 		r.log.Debug("worker.dropped_late")
 		return
@@ -44,6 +51,10 @@ func (r *run) handle(d delivery) {
 		a = r.turn(d.m, info, handlerMax)
 	}
 	a.Build, a.Delivered = r.opts.Build, info.Delivered
+	if released = r.ending.Add(1) <= int64(r.opts.Concurrency); released {
+		d.p.Release(1)
+	}
+	defer r.ending.Add(-1)
 	r.opts.Boundary("worker.handled")
 	if !r.publish(c, to, &a) {
 		return

@@ -35,6 +35,7 @@ type run struct {
 	work    chan delivery
 	gap     chan struct{} // the guard saw one
 	running atomic.Int64
+	ending  atomic.Int64 // deliveries between handler and acknowledgement whose place is free again
 
 	stopping <-chan struct{}
 	hard     context.Context //nolint:containedctx // the life of the handlers, which outlive Run's context by Grace
@@ -95,7 +96,7 @@ func (r *run) all(ctx context.Context, cancel context.CancelCauseFunc) error {
 	clock, stopClock := context.WithCancel(context.WithoutCancel(ctx))
 	var ticking, slots sync.WaitGroup
 	ticking.Go(func() { r.tick(clock) })
-	for range r.opts.Concurrency {
+	for range 2 * r.opts.Concurrency { // as many again publish answers, see handle
 		slots.Go(func() { //nolint:contextcheck // answers are published also while Run is stopping
 			for d := range r.work {
 				r.handle(d)

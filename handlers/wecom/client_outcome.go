@@ -94,11 +94,11 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 		o.Scope = gateway.ScopeAccount
 		return o, true
 	case ClassBusy:
-		if m.Attempts >= code.Tries {
+		if m.Tries() >= code.Tries {
 			o.Kind = gateway.OutcomeRejected
 			break
 		}
-		o.Scope, o.After = gateway.ScopePair, max(busyWait(code.Wait, m.Attempts), asked)
+		o.Scope, o.After = gateway.ScopePair, max(busyWait(code.Wait, m.Tries()), asked)
 	case ClassRate:
 		o.Scope, o.After = gateway.ScopeAccount, c.throttled.Refused(now, max(asked, code.Wait))
 	case ClassUnhealthy:

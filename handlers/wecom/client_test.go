@@ -207,6 +207,29 @@ func TestEveryCode(t *testing.T) {
 	}
 }
 
+// Attempts that were refused for the whole account do not count towards the bound
+// of class busy, nor towards its growing wait.
+func TestSparedAttemptsAreNoTries(t *testing.T) {
+	t.Parallel()
+	for _, code := range wecom.Codes() {
+		if code.Class != wecom.ClassBusy {
+			continue
+		}
+		a := newAPI(t, says(200, nil, fmt.Sprintf(`{"errcode":%d}`, code.Code)))
+		c := newSender(t, a.URL, egress.Options{}, nil)
+		out := outgoing(toMember("LinXiaoyu"), "x", 100)
+		out.Message.Spared = 99
+		want := gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, After: code.Wait}
+		if o := c.Send(t.Context(), out); o.Kind != want.Kind || o.Scope != want.Scope || o.After != want.After {
+			t.Errorf("%d, the first try: %+v, want %+v", code.Code, o, want)
+		}
+		out.Message.Spared = 100 - code.Tries
+		if o := c.Send(t.Context(), out); o.Kind != gateway.OutcomeRejected {
+			t.Errorf("%d, try %d: %+v", code.Code, code.Tries, o)
+		}
+	}
+}
+
 func TestCodeTable(t *testing.T) {
 	t.Parallel()
 	seen := map[int]bool{}

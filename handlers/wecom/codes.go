@@ -27,8 +27,8 @@ type Code struct {
 	Class CodeClass
 	// Wait is the first wait, which grows while refusals go on.
 	Wait time.Duration
-	// Tries bounds class busy: at this attempt and later the message is
-	// rejected.
+	// Tries bounds class busy: at this try (gateway.Message.Tries) and later the
+	// message is rejected.
 	Tries   int
 	Meaning string
 }
@@ -112,7 +112,7 @@ func Codes() []Code {
 	}
 }
 
-// unknownTries is at which attempt a code outside the table is given up.
+// unknownTries is at which try a code outside the table is given up.
 const unknownTries = 2
 
 func newCodeTable() map[int]Code {
@@ -123,10 +123,10 @@ func newCodeTable() map[int]Code {
 	return t
 }
 
-// busyWait is the wait of one conversation after n attempts: 1 s, 2 s, 4 s ...,
+// busyWait is the wait of one conversation after n tries: 1 s, 2 s, 4 s ...,
 // at most a minute.
-func busyWait(first time.Duration, attempts int) time.Duration {
-	return min(first<<min(max(attempts-1, 0), 10), time.Minute)
+func busyWait(first time.Duration, tries int) time.Duration {
+	return min(first<<min(max(tries-1, 0), 10), time.Minute)
 }
 
 // reject makes the outcome of a message that never goes.

@@ -73,8 +73,8 @@ func NewClient(c ClientConfig, e *egress.Client) *Client {
 // "too_long", "unsupported_file", "unsupported_in_group", "no_recipient", and of
 // files in our store "no_media_store", "no_file", "file_refused".
 //
-// Message.Attempts counts this attempt. Scope and After of a retry: 131056
-// waits this pair 4^n seconds, n from 0 with the attempts (Meta's own advice);
+// Message.Tries counts this attempt. Scope and After of a retry: 131056
+// waits this pair 4^n seconds, n from 0 with the tries (Meta's own advice);
 // the throttles of the number, an unhealthy account and an unreachable host
 // wait the account, with a growing After.
 func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {

@@ -121,7 +121,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 	}
 	switch {
 	case known && code.Class == ClassThrottle && code.Scope == gateway.ScopePair:
-		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(pairWait(m.Attempts), asked)
+		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(pairWait(m.Tries()), asked)
 	case known && code.Class == ClassThrottle, known && code.Class == ClassMaintenance:
 		return retry(&c.throttled)
 	case known && code.Class == ClassUnhealthy:
@@ -169,8 +169,8 @@ func (c *Client) bare(resp *egress.Response) gateway.Outcome {
 // pairWait is Meta's advice for 131056: 4^n seconds, n = 0, 1, 2 ... It ends at
 // 4^4, since the deepest debt of a pair, 45 messages at one in 6 s, is paid back
 // in 270 s.
-func pairWait(attempts int) time.Duration {
-	return time.Second << (2 * min(max(attempts-1, 0), 4))
+func pairWait(tries int) time.Duration {
+	return time.Second << (2 * min(max(tries-1, 0), 4))
 }
 
 // usageWait reads X-Business-Use-Case-Usage, where Meta says in minutes when a

@@ -251,7 +251,8 @@ func TestOtherAnswers(t *testing.T) {
 	}
 }
 
-// 131056 waits 1, 4, 16, 64 s by attempt, this conversation only.
+// 131056 waits 1, 4, 16, 64 s by try, this conversation only; attempts refused
+// for the whole account are no tries.
 func TestPairWaitGrows(t *testing.T) {
 	t.Parallel()
 	c := newSender(t, answering(t, 400, nil, `{"error":{"code":131056}}`), egress.Options{})
@@ -259,6 +260,11 @@ func TestPairWaitGrows(t *testing.T) {
 		o := c.Send(t.Context(), outgoing(toPhone("15550100025"), "x", attempt))
 		if o.Kind != gateway.OutcomeRetry || o.Scope != gateway.ScopePair || o.After != want {
 			t.Errorf("attempt %d: got %+v, want %v", attempt, o, want)
+		}
+		spared := outgoing(toPhone("15550100025"), "x", attempt+7)
+		spared.Message.Spared = 7
+		if o := c.Send(t.Context(), spared); o.After != want {
+			t.Errorf("attempt %d, 7 of them spared: got %+v, want %v", attempt+7, o, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const messageColumns = `id, task, part, parts, app, event, platform, account, conv, due_at, state, reason, type, text,
-	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply`
+	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply, spared`
 
 // message is a message with what only the store knows of it.
 type message struct {
@@ -30,7 +30,7 @@ func scanMessage(r row) (m message) {
 			m.Failed = &p
 		}
 	}
-	m.open = r.int(20) == 1
+	m.open, m.Spared = r.int(20) == 1, int(r.int(22))
 	return m
 }
 
@@ -64,8 +64,8 @@ func (l *Ledger) storeMessage(c *conn, m *message, was gateway.MessageState) err
 		}
 	}
 	_, err := c.exec(`UPDATE message SET state = ?, open = ?, reason = ?, attempts = ?, next_at = ?, external_id = ?, delivery = ?,
-		failed = ?, unknown_until = ?, due_at = ? WHERE id = ?`, string(m.State), m.open, m.Reason, m.Attempts, m.NextAt, m.ExternalID,
-		string(m.Delivery), failed, m.UnknownUntil, m.DueAt, m.ID)
+		failed = ?, unknown_until = ?, due_at = ?, spared = ? WHERE id = ?`, string(m.State), m.open, m.Reason, m.Attempts, m.NextAt, m.ExternalID,
+		string(m.Delivery), failed, m.UnknownUntil, m.DueAt, m.Spared, m.ID)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reaso
 }
 
 // requeueMessage lets a rejected message wait again, with the parts that were
-// cancelled after it, in their old order.
+// cancelled after it, in their old order and with no tries spent.
 func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	m, err := messageByID(c, id)
 	if err != nil {
@@ -155,7 +155,7 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 			continue
 		}
 		was := p.State
-		p.State, p.Reason, p.NextAt = gateway.MessageWaiting, "", time.Time{}
+		p.State, p.Reason, p.NextAt, p.Spared = gateway.MessageWaiting, "", time.Time{}, p.Attempts
 		if err := l.storeMessage(c, &p, was); err != nil {
 			return err
 		}

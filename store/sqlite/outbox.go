@@ -197,6 +197,9 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		if harmless && e.NextAt.IsZero() { // not worth another try
 			m.State = gateway.MessageExpired
 		}
+		if o.Scope == gateway.ScopeAccount {
+			m.Spared++
+		}
 	case gateway.OutcomeRejected:
 		m.State, m.Reason = gateway.MessageRejected, o.Code
 	case gateway.OutcomeUnknown:
@@ -214,7 +217,7 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		return nil
 	}
 	_, err := l.bury(c, e.At, &gateway.DeadLetter{Kind: "message", Reason: gateway.ReasonRejected, Detail: deadDetail(o),
-		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Attempts})
+		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Tries()})
 	if err != nil || harmless {
 		return err
 	}

@@ -129,32 +129,6 @@ func (w *relayWrite) forgetItem(pos int64, idx int) error {
 	return err
 }
 
-// StartRun records a replay, durable; false when the run exists already.
-func (l *Ledger) StartRun(ctx context.Context, r gateway.ReplayRun) (bool, error) {
-	if r.ID == "" {
-		return false, fmt.Errorf("a run without an id: %w", gateway.ErrConflict)
-	}
-	var made int64
-	err := l.write(ctx, true, 1, func(c *conn) (err error) {
-		made, err = c.exec("INSERT INTO run (id, by, at, what, hold, released_at) VALUES (?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING",
-			r.ID, r.By, r.At, r.What, r.HoldReplies)
-		if err != nil || made == 0 {
-			return err
-		}
-		return audit(c, r.At, r.By, "replay", r.ID+" "+r.What)
-	})
-	return made == 1, err
-}
-
-// held says whether replies to events of a run wait for a release.
-func held(c *conn, run string) (hold bool, err error) {
-	if run == "" {
-		return false, nil
-	}
-	_, err = c.one("SELECT hold = 1 AND released_at = 0 FROM run WHERE id = ?", func(r row) { hold = r.int(0) == 1 }, run)
-	return hold, err
-}
-
 // againSlice is how many rows one transaction of ReadAgain queues.
 const againSlice = 1000
 

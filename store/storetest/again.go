@@ -1,6 +1,9 @@
 package storetest
 
 import (
+	"errors"
+	"time"
+
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/store"
 )
@@ -130,4 +133,46 @@ func relayReplay(w *world) {
 	w.must(err)
 	w.same("live events for observers", len(un), 3)
 	w.balanced()
+}
+
+// runs: a run keeps what it reads and its bound until it has ended, and asking
+// for it again opens it with the same.
+func runs(w *world) {
+	span := gateway.ReplayRun{ID: "run_span", By: "ops", At: w.now, What: "range", HoldReplies: true, UpTo: 7,
+		Since: w.now.Add(-2 * time.Minute), Until: w.now.Add(-time.Minute), Endpoint: "meta"}
+	one := gateway.ReplayRun{ID: "run_one", By: "ops", At: w.now.Add(1), What: "payload", Pos: 3, UpTo: 7}
+	talk := gateway.ReplayRun{ID: "run_conv", By: "ops", At: w.now.Add(2), What: "conv", Conv: "c", UpTo: 0}
+	for _, r := range []gateway.ReplayRun{one, talk, span} {
+		made, err := w.l.StartRun(w.ctx, r)
+		w.must(err)
+		w.same("started", made, true)
+	}
+	open := func(what string, want ...gateway.ReplayRun) {
+		w.Helper()
+		got, err := w.l.OpenRuns(w.ctx, 10)
+		w.must(err)
+		for i := range got { // instants, whatever their zone
+			got[i].At, got[i].Since, got[i].Until = got[i].At.UTC(), got[i].Since.UTC(), got[i].Until.UTC()
+		}
+		w.same(what, got, want)
+	}
+	open("oldest first", span, one, talk)
+	other := span
+	other.UpTo, other.Endpoint, other.Since = 99, "corp", w.now
+	made, err := w.l.StartRun(w.ctx, other)
+	w.must(err)
+	w.same("started again", made, false)
+	open("asked for again while open", span, one, talk)
+	w.must(w.l.EndRun(w.ctx, "run_span", w.now))
+	w.must(w.l.EndRun(w.ctx, "run_one", w.now))
+	open("two have ended", talk)
+	_, err = w.l.StartRun(w.ctx, other)
+	w.must(err)
+	open("open again, with what it was", span, talk)
+	if err := w.l.EndRun(w.ctx, "run_none", w.now); !errors.Is(err, gateway.ErrNotFound) {
+		w.Errorf("ended nothing: %v", err)
+	}
+	first, err := w.l.OpenRuns(w.ctx, 1)
+	w.must(err)
+	w.same("at most one", len(first), 1)
 }

@@ -99,6 +99,33 @@ func outboxOutcomes(w *world) {
 	w.balanced()
 }
 
+// outboxSpared: an attempt refused for the whole account spends no try of its
+// message, also across a refusal of the message itself.
+func outboxSpared(w *world) {
+	conv := w.say("a1", "1", "1")
+	for i, c := range []struct {
+		scope gateway.Scope
+		tries int
+	}{{gateway.ScopeAccount, 0}, {gateway.ScopePair, 1}, {gateway.ScopeAccount, 1}, {gateway.ScopeAccount, 1}, {gateway.ScopePair, 2}} {
+		w.send(conv, gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: c.scope, Code: "x"})
+		m, _ := w.next(conv)
+		w.same("attempts and tries", [2]int{m.Attempts, m.Tries()}, [2]int{i + 1, c.tries})
+	}
+	// The outcomes that end it spare nothing, whatever scope they carry.
+	m, a := w.begin(conv)
+	w.end(a, gateway.Outcome{Kind: gateway.OutcomeRejected, Scope: gateway.ScopeAccount, Code: "45009"})
+	rejected := w.find(m.ID, gateway.MessageRejected)
+	w.same("tries when it was rejected", rejected.Tries(), 3)
+	dl, err := w.l.Dead(w.ctx, store.DeadQuery{Kind: "message"})
+	w.must(err)
+	w.same("tries of the dead letter", dl[0].Tries, 3)
+	_, err = w.l.Requeue(w.ctx, dl[0].ID, "ops", w.now)
+	w.must(err)
+	m, _ = w.next(conv)
+	w.same("attempts and tries of a requeued message", [2]int{m.Attempts, m.Tries()}, [2]int{6, 0})
+	w.balanced()
+}
+
 func outboxRejected(w *world) {
 	conv := w.say("a1", "1", "1", "2", "3")
 	w.say("a2", "1", "next task")

@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+)
+
+// envelope reads the fields that EventRow.Body writes before the content, in its
+// order and without white space. A worker decodes every event it gets, and this
+// costs a tenth of what the JSON library takes for the same.
+type envelope struct {
+	rest []byte
+	bad  bool
+}
+
+// readEnvelope fills in the fields before the content and returns what follows
+// them, beginning with a comma; nil when b is laid out otherwise.
+func (e *Event) readEnvelope(b []byte) []byte {
+	r := envelope{rest: b}
+	e.Event = r.text(`{"event":"`)
+	e.Delivery = r.text(`,"delivery":"`)
+	e.Conv = r.text(`,"conv":"`)
+	if r.has(`,"seq":`) {
+		e.Seq = r.number()
+	}
+	e.Kind = Kind(r.text(`,"kind":"`))
+	e.Origin = Origin(r.text(`,"origin":"`))
+	if bytes.HasPrefix(r.rest, []byte(`,"run":"`)) {
+		e.Run = r.text(`,"run":"`)
+	}
+	e.Platform = r.text(`,"platform":"`)
+	e.Account = r.text(`,"account":"`)
+	e.Chat = ChatKind(r.text(`,"chat":"`))
+	e.Payload = r.text(`,"payload":"`)
+	e.ReceivedAt = r.time(`,"received_at":"`)
+	if !r.has(`,"occurred_at":null`) {
+		at := r.time(`,"occurred_at":"`)
+		e.OccurredAt = &at
+	}
+	if r.bad || len(r.rest) == 0 || r.rest[0] != ',' {
+		return nil
+	}
+	return r.rest
+}
+
+// has takes a text that may stand next.
+func (r *envelope) has(s string) bool {
+	if len(r.rest) < len(s) || string(r.rest[:len(s)]) != s {
+		return false
+	}
+	r.rest = r.rest[len(s):]
+	return true
+}
+
+// text takes the start of a field and its string, which has nothing escaped.
+func (r *envelope) text(field string) string {
+	if !r.has(field) {
+		r.bad = true
+		return ""
+	}
+	end := bytes.IndexByte(r.rest, '"')
+	if end < 0 {
+		r.bad = true
+		return ""
+	}
+	s := r.rest[:end]
+	for _, c := range s {
+		if c == '\\' || c < ' ' || c >= 0x80 {
+			r.bad = true
+		}
+	}
+	r.rest = r.rest[end+1:]
+	return string(s)
+}
+
+func (r *envelope) number() int64 {
+	end := 0
+	for end < len(r.rest) && r.rest[end] >= '0' && r.rest[end] <= '9' {
+		end++
+	}
+	n, err := strconv.ParseInt(string(r.rest[:end]), 10, 64)
+	if err != nil || end > 1 && r.rest[0] == '0' {
+		r.bad = true
+	}
+	r.rest = r.rest[end:]
+	return n
+}
+
+func (r *envelope) time(field string) time.Time {
+	var t time.Time
+	// The same reader as the JSON library's, so that both give the same.
+	if err := t.UnmarshalText([]byte(r.text(field))); err != nil {
+		r.bad = true
+	}
+	return t
+}

@@ -1,0 +1,55 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// stale buries an event that is too old for its turn.
+func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool {
+	max := g.o.App.StaleAfter
+	if max <= 0 || p.head.Lane != gateway.LaneLive || p.head.Requeue > 0 || g.o.Now().Sub(row.ReceivedAt) <= max {
+		return false
+	}
+	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonStale, Tries: p.head.Tries,
+		Detail: fmt.Sprintf("older than %s when its turn came", max)})
+	return true
+}
+
+// tooLarge buries an event that the broker will never take: offered for ever it
+// would hold its conversation for ever. Requeued under a larger limit it goes.
+func (g *Gate) tooLarge(ctx context.Context, p *place, err error) {
+	g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTooLarge, Tries: p.head.Tries, Detail: err.Error()})
+}
+
+// resolve carries out a decision no answer made and moves the place on.
+func (g *Gate) resolve(ctx context.Context, p *place, d gateway.Decision) bool {
+	g.o.Boundary("gate.resolving")
+	s, err := g.o.Ledger.Resolve(ctx, p.head, d, g.o.Now())
+	if err != nil {
+		if ctx.Err() == nil {
+			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
+		}
+		if p.state == placeReady { // it was taken out of the queue for this
+			g.postpone(p, g.o.Now().Add(time.Second))
+		}
+		return false
+	}
+	g.o.Boundary("gate.resolved")
+	if s.Late {
+		// An answer came first, or the row was never ours: what the ledger
+		// holds now is the truth.
+		g.reset(p, s.Head)
+		return true
+	}
+	g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
+		zap.String("state", string(d.State)), zap.String("reason", d.Reason), zap.Int("tries", d.Tries), zap.String("dead", s.Dead))
+	g.o.Resolved(s)
+	g.settled(&s)
+	return true
+}
