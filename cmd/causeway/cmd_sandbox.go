@@ -36,11 +36,39 @@ credentials and a configuration that fits, or with -c FILE takes the credentials
 that configuration. Nothing is kept.
 
 Faults are switched on while it runs, with ` + "`causeway sandbox fault`" + ` or by HTTP below
-/_sandbox/ of either address (loopback only).`,
+/_sandbox/ of either address (loopback only):
+
+  faults, calls, summary     GET, POST, DELETE: what the commands do
+  PUT  callbacks             {"copies","delay_ms","jitter_ms","reverse"}: duplicated, late, out of order
+
+and of the fake WhatsApp:
+
+  POST customer              {"from","text"}: a customer writes
+  POST colleague             {"to","text"}: a colleague writes by hand; its echo comes
+  POST simulate              {"kind","variant","customer":{"phone"},…}: a callback of any kind that
+                             causeway simulate whatsapp --list names
+  PUT  customer              {"phone","user_id","username","name","hide_phone"}: what a customer shows
+                             from now on, also as recipient
+  POST move                  {"from","to"}: a customer has a new number, hence a new user id; the system
+                             message comes, messages to the old number fail. An empty "to": the id only
+  PUT  group                 {"group","participants":[{"phone","hide_phone","fail_code"}]}: who is in a
+                             group; receipts come for each
+  PUT  statuses              {"version","sent_ms","delivered_ms","read_ms","played_ms"}: when statuses
+                             come (-1: never); up to version 23 with a conversation
+  POST deliver               any JSON: signed and delivered
+  POST verify                {"verify_token"}: the GET that Meta makes for a callback URL
+  PUT  callback              {"url"}: where callbacks go
+  PUT  limits                {"pair"}: one message in 6 s to one customer
+  PUT  standing              what is told of the token, the number and the subscriptions
+
+Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 		Example: `  causeway sandbox
   causeway sandbox -c causeway.yaml
   causeway sandbox fault add --stage after --drop reset --next 1
-  causeway sandbox calls`,
+  causeway sandbox fault add --stage after --fail-code 131049 --fail-after-sent --next 1
+  causeway sandbox calls
+  curl -X POST http://127.0.0.1:9081/_sandbox/move -d '{"from":"15550100001","to":"15550100077"}'
+  curl -X PUT http://127.0.0.1:9081/_sandbox/customer -d '{"phone":"15550100001","hide_phone":true,"username":"maya.l"}'`,
 		Args: subcommandNeeded,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("config") {

@@ -164,6 +164,7 @@ learn it). --next N ends the fault by itself after N calls.`,
 	fl.DurationVar(&retryAfter, "retry-after", 0, "add a Retry-After header")
 	fl.StringVar(&drop, "drop", "", "lose the answer: reset or hang")
 	fl.IntVar(&f.FailCode, "fail-code", 0, "the taken message fails later, with this code (stage after)")
+	fl.BoolVar(&f.FailAfterSent, "fail-after-sent", false, "with --fail-code: a sent comes first")
 	fl.BoolVar(&f.NoStatuses, "no-statuses", false, "no status of the taken message comes (stage after)")
 	fl.StringVar(&f.Op, "op", "send", "which calls: send, token or read")
 	fl.StringVar(&f.To, "to", "", "only messages to this recipient")
@@ -196,7 +197,8 @@ func faultWords(f sandbox.Fault) string {
 	add(f.Status != 0, "HTTP %d", f.Status)
 	add(f.Code != 0, "code %d", f.Code)
 	add(f.Drop != "", "answer lost (%s)", f.Drop)
-	add(f.FailCode != 0, "fails later with %d", f.FailCode)
+	add(f.FailCode != 0 && !f.FailAfterSent, "fails later with %d", f.FailCode)
+	add(f.FailCode != 0 && f.FailAfterSent, "fails after sent with %d", f.FailCode)
 	add(f.NoStatuses, "no statuses")
 	return strings.Join(parts, ", ")
 }

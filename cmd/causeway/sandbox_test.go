@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
 // startSandbox runs the command and returns what it printed as JSON and how to
@@ -63,6 +65,8 @@ func TestSandbox(t *testing.T) {
 		{append([]string{"fault", "add", "--name", "slow", "--delay", "20ms", "--to", "15550100001", "--next", "2"}, at...), "slow is in force"},
 		{append([]string{"fault", "add", "--stage", "after", "--drop", "reset", "--no-statuses"}, at...), "fault-1 is in force"},
 		{append([]string{"fault", "ls"}, at...), "answer lost (reset), no statuses"},
+		{append([]string{"fault", "add", "--stage", "after", "--fail-code", "131049", "--fail-after-sent"}, at...), "fault-2 is in force"},
+		{append([]string{"fault", "ls"}, at...), "fails after sent with 131049"},
 		{append([]string{"fault", "rm", "slow"}, at...), "fault-1"},
 		{append([]string{"fault", "rm"}, at...), "no faults"},
 		{append([]string{"calls"}, at...), "no calls"},
@@ -115,7 +119,11 @@ func TestSandboxErrors(t *testing.T) {
 		})
 	}
 	cred := startSandbox(t)
-	code, _, errs := execute(t.Context(), "", "sandbox", "fault", "add", "--stage", "during", "--at", cred.WeCom.APIBase)
+	code, _, errs := execute(t.Context(), "", "sandbox", "fault", "add", "--stage", "after", "--fail-after-sent", "--no-statuses", "--at", cred.WhatsApp.APIBase)
+	if code != exitUsage || !strings.Contains(errs, "fail_after_sent needs fail_code") {
+		t.Errorf("exit code %d, said %q", code, errs)
+	}
+	code, _, errs = execute(t.Context(), "", "sandbox", "fault", "add", "--stage", "during", "--at", cred.WeCom.APIBase)
 	if code != exitUsage || !strings.Contains(errs, "stage must be before or after") {
 		t.Errorf("exit code %d, said %q", code, errs)
 	}
@@ -137,5 +145,35 @@ func TestSandboxPage(t *testing.T) {
 	cfg, err := config.Parse("printed", []byte(text), os.LookupEnv)
 	if err != nil || len(cfg.Endpoints) != 2 || len(cfg.Accounts) != 2 || len(cfg.Applications) != 1 {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestSandboxHelp: the help names every path of the control endpoint.
+func TestSandboxHelp(t *testing.T) {
+	_, help, _ := execute(t.Context(), "", "sandbox", "--help")
+	cred := startSandbox(t)
+	for _, line := range strings.Split(help, "\n") {
+		method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if method != http.MethodPost && method != http.MethodPut {
+			continue
+		}
+		path, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		req, err := http.NewRequest(method, cred.WhatsApp.APIBase+sandbox.ControlPrefix+path, strings.NewReader("["))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s %s: %d; the help names what there is not", method, path, res.StatusCode)
+		}
+	}
+	for _, path := range []string{"simulate", "move", "group", "statuses", "callbacks", "customer", "colleague"} {
+		if !strings.Contains(help, " "+path+" ") {
+			t.Errorf("the help does not name %s", path)
+		}
 	}
 }

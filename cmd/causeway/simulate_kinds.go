@@ -17,13 +17,14 @@ type listedKind struct {
 	Kind     string   `json:"kind"`
 	Becomes  string   `json:"becomes"` // the kind of the event
 	About    string   `json:"about"`
-	Variants []string `json:"variants"` // the default first
+	Copy     string   `json:"copy,omitempty"` // of what: recorded and never offered
+	Variants []string `json:"variants"`       // the default first
 }
 
 func listKinds() []listedKind {
 	list := []listedKind{}
 	for _, k := range whatsapptest.Kinds() {
-		list = append(list, listedKind{k.Name, string(k.Class), k.About, append([]string{}, strings.Fields(k.Variants)...)})
+		list = append(list, listedKind{k.Name, string(k.Class), k.About, string(k.Observed), append([]string{}, strings.Fields(k.Variants)...)})
 	}
 	return list
 }
@@ -31,7 +32,11 @@ func listKinds() []listedKind {
 func writeKinds(w io.Writer) {
 	rows := [][]string{}
 	for _, k := range listKinds() {
-		rows = append(rows, []string{k.Kind, k.Becomes, k.About, strings.Join(k.Variants, " ")})
+		becomes := k.Becomes
+		if k.Copy != "" {
+			becomes += " (copy)"
+		}
+		rows = append(rows, []string{k.Kind, becomes, k.About, strings.Join(k.Variants, " ")})
 	}
 	table(w, "no kinds", []string{"KIND", "BECOMES", "WHAT HAPPENED", "VARIANTS"}, rows)
 }

@@ -17,6 +17,9 @@ type Call struct {
 	End   time.Time `json:"end"`
 	// Account is our side: phone number id, or corp id/agent id.
 	Account string `json:"account"`
+	// Type is the kind of message, as the platform names it; "read" for the
+	// marking of a message as read. Empty where the platform does not tell.
+	Type string `json:"type,omitempty"`
 	// To is the recipient as addressed, without a leading plus.
 	To   string `json:"to"`
 	Text string `json:"text"`
@@ -37,7 +40,7 @@ type Call struct {
 }
 
 // Key is what names the message: its marker, or its text where the platform
-// has no marker.
+// has no marker; empty for what is no message.
 func (c *Call) Key() string {
 	if c.Marker != "" {
 		return c.Marker
@@ -124,8 +127,8 @@ func (l *CallLog) Reset() {
 func (l *CallLog) Accepted() map[string]int {
 	counts := make(map[string]int)
 	for _, c := range l.Calls() {
-		if c.Accepted {
-			counts[c.Key()]++
+		if key := c.Key(); c.Accepted && key != "" {
+			counts[key]++
 		}
 	}
 	return counts

@@ -59,9 +59,10 @@ type Fault struct {
 	FailAfterSent bool `json:"fail_after_sent,omitempty"`
 	NoStatuses    bool `json:"no_statuses,omitempty"`
 
-	// What it hits: the operation (send when empty), a recipient, a part of
-	// the text. Empty matches all.
+	// What it hits: the operation (send when empty), a kind of message, a
+	// recipient, a part of the text. Empty matches all.
 	Op   string `json:"op,omitempty"`
+	Type string `json:"type,omitempty"`
 	To   string `json:"to,omitempty"`
 	Text string `json:"text,omitempty"`
 	// Skip lets so many matching calls pass first; Next hits so many and then
@@ -75,7 +76,7 @@ type Fault struct {
 func (f *Fault) ends() bool { return f.Status != 0 || f.Code != 0 || f.Drop != "" }
 
 func (f *Fault) hits(op string, c *Call) bool {
-	return f.Op == op && (f.To == "" || f.To == c.To) &&
+	return f.Op == op && (f.Type == "" || f.Type == c.Type) && (f.To == "" || f.To == c.To) &&
 		strings.Contains(c.Text, f.Text) && (f.Match == nil || f.Match(c))
 }
 

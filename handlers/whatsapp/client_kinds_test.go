@@ -17,6 +17,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/egress"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
+	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 const ourFile = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -305,5 +306,45 @@ func TestNoWordOfAReplyInOutcomes(t *testing.T) {
 		if o.Kind != gateway.OutcomeRejected || strings.Contains(strings.ToUpper(o.Detail), "PRIVATE") {
 			t.Errorf("%s: %+v", name, o)
 		}
+	}
+}
+
+// The sandbox, which checks what Meta documents, takes every kind as we send it,
+// to a person and, where groups allow it, to a group.
+func TestEveryKindAtTheSandbox(t *testing.T) {
+	t.Parallel()
+	s, err := whatsapptest.New(whatsapptest.Options{AppSecret: "app", AccessToken: accessToken, PhoneNumberID: numberID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Listen(""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for _, tpl := range []whatsapptest.Template{{Name: "hello", Language: "en_US"}, {Name: "t", Language: "de", BodyParams: 1}} {
+		if err := s.SetTemplate(tpl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := withUploads(t, s.URL(), &uploads{})
+	taken := 0
+	for name, k := range kinds() {
+		r := parsed(t, k.reply)
+		for _, to := range []gateway.Identity{{Kind: "phone", Value: "15550100025"}, {Kind: "bsuid", Value: "US.40917755238106644215"}, {Kind: "group", Value: "Zm9v"}} {
+			o := c.Send(t.Context(), carrying([]gateway.Identity{to}, r))
+			switch {
+			case o.Kind == gateway.OutcomeAccepted && o.ExternalID != "":
+				taken++
+			case to.Kind == "group" && o.Code == "unsupported_in_group":
+			default:
+				t.Errorf("%s to a %s: %+v", name, to.Kind, o)
+			}
+		}
+	}
+	if o := c.Send(t.Context(), carrying(nil, parsed(t, `{"type":"read","quote":"wamid.Q","typing":true}`))); o.Kind != gateway.OutcomeAccepted {
+		t.Errorf("read: %+v", o)
+	}
+	if n := s.CallLog().Accepted()[markerID]; n != taken || taken < 2*len(kinds()) {
+		t.Errorf("%d calls with our marker, %d taken", n, taken)
 	}
 }

@@ -18,6 +18,8 @@ type Kind struct {
 	// Class is what the gateway makes of it; About says what happened.
 	Class gateway.Kind
 	About string
+	// Observed says that it is a copy, recorded and never offered.
+	Observed gateway.Observed
 	// NeedsMessage says that it tells of a message of ours, which Event.ID or
 	// Event.Marker must name.
 	NeedsMessage bool
@@ -91,7 +93,7 @@ func Kinds() []Kind {
 
 		{Name: "system-number", Variants: "full legacy", Class: state, About: "the customer has a new number (--new-phone)", build: (*Callback).systemNumber},
 		{Name: "system-user-id", Variants: "full bare", Class: state, About: "the customer has a new user id (--new-user-id)", build: (*Callback).systemUserID},
-		{Name: "user-id-update", Class: notice, About: "the same in a field of its own, as documented in May 2026", build: (*Callback).userIDUpdate},
+		{Name: "user-id-update", Class: state, About: "the same in a field of its own, as documented in May 2026", build: (*Callback).userIDUpdate},
 		{Name: "preferences", Variants: "stop resume signup", Class: state, About: "the customer wants no marketing messages", build: (*Callback).preferences},
 
 		{Name: "group-text", Class: message, About: "a text in a group (--group)", build: (*Callback).groupText},
@@ -108,12 +110,12 @@ func Kinds() []Kind {
 		{Name: "echo-reaction", Class: echo, About: "a colleague's emoji on a message (--target)", build: (*Callback).echoReaction},
 
 		{Name: "app-state-sync", Variants: "add remove", Class: state, About: "contacts of the app's address book (--messages: how many)", build: (*Callback).appStateSync},
-		{Name: "history", Class: message, About: "old messages of both sides (--messages: how many)", build: (*Callback).history},
+		{Name: "history", Class: message, Observed: gateway.ObservedHistory, About: "old messages of both sides (--messages: how many)", build: (*Callback).history},
 		{Name: "history-declined", Class: notice, About: "the business does not share its history", build: (*Callback).historyDeclined},
-		{Name: "history-media", Class: message, About: "the file of an old message", build: (*Callback).historyMedia},
-		{Name: "standby", Class: message, About: "a copy of a text to the application that has the conversation", build: (*Callback).standby},
-		{Name: "standby-echo", Class: echo, About: "a copy of what that application sent", build: (*Callback).standbyEcho},
-		{Name: "standby-status", Variants: "delivered sent read", Class: status, About: "a copy of what became of it", build: (*Callback).standbyStatus},
+		{Name: "history-media", Class: message, Observed: gateway.ObservedHistory, About: "the file of an old message", build: (*Callback).historyMedia},
+		{Name: "standby", Class: message, Observed: gateway.ObservedStandby, About: "a copy of a text to the application that has the conversation", build: (*Callback).standby},
+		{Name: "standby-echo", Class: echo, Observed: gateway.ObservedStandby, About: "a copy of what that application sent", build: (*Callback).standbyEcho},
+		{Name: "standby-status", Variants: "delivered sent read", Class: status, Observed: gateway.ObservedStandby, About: "a copy of what became of it", build: (*Callback).standbyStatus},
 		{Name: "handover", Variants: "control_taken control_passed", Class: state, About: "another application took or passed the conversation", build: (*Callback).handover},
 
 		{Name: "call-connect", Class: notice, About: "the customer calls", build: (*Callback).callConnect},
@@ -124,15 +126,15 @@ func Kinds() []Kind {
 		{Name: "template-quality", Variants: "YELLOW RED GREEN UNKNOWN", Class: notice, About: "a template's quality changed", build: (*Callback).templateQuality},
 		{Name: "template-category", Variants: "done announced", Class: notice, About: "a template's category changes", build: (*Callback).templateCategory},
 		{Name: "template-components", Class: notice, About: "a template was edited", build: (*Callback).templateComponents},
-		{Name: "account-update", Variants: "DISABLED_UPDATE REINSTATE ACCOUNT_RESTRICTION ACCOUNT_VIOLATION ACCOUNT_DELETED ACCOUNT_OFFBOARDED ACCOUNT_RECONNECTED PARTNER_ADDED PARTNER_REMOVED PARTNER_APP_UNINSTALLED BUSINESS_PRIMARY_LOCATION_COUNTRY_UPDATE VERIFIED_ACCOUNT", Open: true, Class: notice, About: "the business account was blocked, restricted, moved …", build: (*Callback).accountUpdate},
+		{Name: "account-update", Variants: "DISABLED_UPDATE REINSTATE ACCOUNT_RESTRICTION ACCOUNT_VIOLATION ACCOUNT_DELETED ACCOUNT_OFFBOARDED ACCOUNT_RECONNECTED PARTNER_ADDED PARTNER_REMOVED PARTNER_APP_UNINSTALLED BUSINESS_PRIMARY_LOCATION_COUNTRY_UPDATE VERIFIED_ACCOUNT", Open: true, Class: state, About: "the business account was blocked, restricted, moved …", build: (*Callback).accountUpdate},
 		{Name: "account-alert", Class: notice, About: "a warning about the account", build: (*Callback).accountAlert},
-		{Name: "account-review", Variants: "REJECTED APPROVED PENDING DEFERRED", Class: notice, About: "the account was reviewed", build: (*Callback).accountReview},
-		{Name: "phone-quality", Variants: "THROUGHPUT_UPGRADE ONBOARDING UPGRADE DOWNGRADE FLAGGED UNFLAGGED", Open: true, Class: notice, About: "the number's limits changed", build: (*Callback).phoneQuality},
-		{Name: "phone-name", Variants: "APPROVED REJECTED", Class: notice, About: "the number's display name was judged", build: (*Callback).phoneName},
-		{Name: "capability", Class: notice, About: "the account's limits changed", build: (*Callback).capability},
+		{Name: "account-review", Variants: "REJECTED APPROVED PENDING DEFERRED", Class: state, About: "the account was reviewed", build: (*Callback).accountReview},
+		{Name: "phone-quality", Variants: "THROUGHPUT_UPGRADE ONBOARDING UPGRADE DOWNGRADE FLAGGED UNFLAGGED", Open: true, Class: state, About: "the number's limits changed", build: (*Callback).phoneQuality},
+		{Name: "phone-name", Variants: "APPROVED REJECTED", Class: state, About: "the number's display name was judged", build: (*Callback).phoneName},
+		{Name: "capability", Class: state, About: "the account's limits changed", build: (*Callback).capability},
 		{Name: "security", Variants: "PIN_RESET_REQUEST PIN_CHANGED PIN_REQUEST_SUCCESS", Class: notice, About: "the number's PIN was asked for or changed", build: (*Callback).security},
 		{Name: "flows", Variants: "FLOW_STATUS_CHANGE CLIENT_ERROR_RATE ENDPOINT_ERROR_RATE ENDPOINT_LATENCY ENDPOINT_AVAILABILITY FLOW_VERSION_EXPIRY_WARNING", Class: notice, About: "a flow was blocked or fails", build: (*Callback).flows},
-		{Name: "username-update", Variants: "approved deleted reserved", Class: notice, About: "our own username changed", build: (*Callback).usernameUpdate},
+		{Name: "username-update", Variants: "approved deleted reserved", Class: state, About: "our own username changed", build: (*Callback).usernameUpdate},
 
 		{Name: "user-action", Class: notice, About: "the customer clicked a link of a marketing message", build: (*Callback).userAction},
 		{Name: "automatic-event", Variants: "LeadSubmitted Purchase", Class: notice, About: "a lead or purchase that Meta found in the chat", build: (*Callback).automaticEvent},

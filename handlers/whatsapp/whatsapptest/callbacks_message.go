@@ -81,11 +81,15 @@ func (c *Callback) location(e *Event) {
 		with("name", or(e.Text, "Two Bridges Café")).with("address", "1 Example Row, London").with("url", "https://example.test/two-bridges"))
 }
 
+// contacts is the card of somebody else, or what the customer sends when asked
+// for the number: their own card.
 func (c *Callback) contacts(e *Event) {
-	name := or(e.Customer.Name, "Maya Lindqvist")
-	phone := or(e.Customer.Phone, "12025550143")
-	if isBSUID(phone) {
-		phone = "12025550143"
+	name, phone := or(e.Text, "Tomás Ferreira"), "12025550143"
+	if e.Variant == "contact_request" {
+		name = or(e.Customer.Name, "Maya Lindqvist")
+		if !isBSUID(e.Customer.Phone) {
+			phone = or(e.Customer.Phone, phone)
+		}
 	}
 	card := obj{}.with("name", obj{}.with("formatted_name", name).with("first_name", name)).
 		with("phones", []obj{obj{}.with("phone", "+"+plus(phone)).with("wa_id", plus(phone)).with("type", "CELL")}).

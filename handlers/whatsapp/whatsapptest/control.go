@@ -18,7 +18,7 @@ import (
 //	PUT  /_sandbox/callback   {"url"}            where callbacks go
 //	PUT  /_sandbox/standing   fields of Standing what is told of token and number
 //
-// and those of controlPeople.
+// and those of controlPeople and controlTemplates.
 func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
 	c.Handle("POST customer", func(r *http.Request) (any, error) {
@@ -83,5 +83,6 @@ func (s *Sandbox) control() *sandbox.Control {
 		return in, nil
 	})
 	s.controlPeople(c)
+	s.controlTemplates(c)
 	return c
 }

@@ -2,8 +2,10 @@
 // phone number that takes messages over real HTTP, sends signed statuses back,
 // and lets customers and colleagues write.
 //
-// Promise: requests are checked as Meta documents it (token, path, body) and
-// answered with Meta's shapes; an accepted message brings the statuses sent,
+// Promise: requests are checked as Meta documents it (token, path, and the body of
+// each kind of message with its limits: what is missing is 131008, a wrong value
+// 131009, an unknown key or too long a text 100; the details name the parameter)
+// and answered with Meta's shapes; templates exist as they were set; an accepted message brings the statuses sent,
 // delivered and read with our marker in biz_opaque_callback_data; callbacks are
 // signed with the app secret, tried again until they are answered 200, and may
 // arrive in any order. Everything that goes wrong in life can be switched on;

@@ -96,7 +96,7 @@ func (s *Sandbox) Move(from, to string) (id string, err error) {
 // put is called with mu held.
 func (p *people) put(c Customer) {
 	if p.known == nil {
-		p.known, p.gone = make(map[string]Customer), make(map[string]bool)
+		p.known = make(map[string]Customer)
 	}
 	for _, id := range []string{c.Phone, c.userID()} {
 		if id != "" {

@@ -66,9 +66,10 @@ type Sandbox struct {
 	ids    atomic.Uint64
 	origin string // makes the ids of this sandbox unlike another one's
 
-	people   people
-	way      atomic.Pointer[Statuses]
-	standing atomic.Pointer[Standing]
+	people    people
+	templates templates
+	way       atomic.Pointer[Statuses]
+	standing  atomic.Pointer[Standing]
 
 	mu    sync.Mutex
 	pairs map[string]*rate.Limiter // by recipient
@@ -105,6 +106,9 @@ func New(o Options) (*Sandbox, error) {
 	s := &Sandbox{o: o, closed: make(chan struct{}), pairs: make(map[string]*rate.Limiter), origin: hex.EncodeToString(origin[:])}
 	s.pair.Store(o.PairLimit)
 	s.SetStanding(goodStanding())
+	if err := s.SetTemplate(Template{Name: "hello_world", Language: "en_US"}); err != nil {
+		return nil, err
+	}
 	s.SetStatuses(Statuses{Version: o.WebhookVersion, SentMS: o.Sent.Milliseconds(), DeliveredMS: o.Delivered.Milliseconds(),
 		ReadMS: o.Read.Milliseconds(), PlayedMS: o.Played.Milliseconds()})
 	s.desk = &sandbox.Desk{Calls: sandbox.NewCallLog(o.LogSize), Faults: &sandbox.Faults{}, Now: o.Now, Closed: s.closed}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,22 +39,6 @@ func (s *Sandbox) routes() http.Handler {
 	})
 }
 
-// sendBody is what Meta reads of a send call.
-type sendBody struct {
-	Product       string          `json:"messaging_product"`
-	RecipientType string          `json:"recipient_type"`
-	To            string          `json:"to"`
-	Recipient     string          `json:"recipient"`
-	Type          string          `json:"type"`
-	Text          json.RawMessage `json:"text"`
-	Marker        string          `json:"biz_opaque_callback_data"`
-	Status        string          `json:"status"`
-	MessageID     string          `json:"message_id"`
-	Audio         struct {
-		Voice bool `json:"voice"`
-	} `json:"audio"`
-}
-
 // address is the recipient of a call: as written, as Meta knows it.
 type address struct {
 	input string
@@ -73,24 +58,55 @@ func (s *Sandbox) messages(w http.ResponseWriter, r *http.Request) {
 		writeError(w, code, status, why)
 		return
 	}
+	b, o := readBody(r, raw)
+	if o != nil {
+		a := object(o)
+		s.desk.Take(w, r, sandbox.OpSend, sandbox.Call{Account: s.o.PhoneNumberID}, func() sandbox.Answer { return a }, refuse)
+		return
+	}
+	if b.Status != "" || b.MessageID != "" {
+		call := sandbox.Call{Account: s.o.PhoneNumberID, Type: "read"}
+		s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return read(b) }, refuse)
+		return
+	}
+	to := s.address(b)
+	m := sending{body: b, to: to}
+	m.words, m.voice, m.objection = s.content(b, to)
+	call := sandbox.Call{Account: s.o.PhoneNumberID, Type: or(b.Type, "text"), To: strings.TrimPrefix(to.input, "+"), Text: m.words, Marker: b.Marker}
+	s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return s.judge(&m) }, refuse)
+}
+
+// readBody reads a call; a key that Meta does not know is an invalid parameter.
+func readBody(r *http.Request, raw []byte) (*sendBody, *objection) {
 	var b sendBody
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if media != "application/json" || json.Unmarshal(raw, &b) != nil || b.Product != "whatsapp" {
-		writeError(w, 100, http.StatusBadRequest, "The parameter messaging_product is required.")
-		return
+	if media != "application/json" || !json.Valid(raw) {
+		return nil, &objection{100, "The parameter messaging_product is required."}
 	}
-	if b.Status == "read" && b.MessageID != "" {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"success":true}`)
-		return
+	if o := part("the body", raw, &b); o != nil {
+		return nil, o
 	}
-	var text struct {
-		Body string `json:"body"`
+	if b.Product != "whatsapp" {
+		return nil, &objection{100, "The parameter messaging_product is required."}
 	}
-	_ = json.Unmarshal(b.Text, &text) // checked by judge
-	to := s.address(&b)
-	call := sandbox.Call{Account: s.o.PhoneNumberID, To: strings.TrimPrefix(to.input, "+"), Text: text.Body, Marker: b.Marker}
-	s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return s.judge(&b, text.Body, to) }, refuse)
+	return &b, nil
+}
+
+// read answers the marking of a message as read. No status follows.
+func read(b *sendBody) sandbox.Answer {
+	if o := markRead(b); o != nil {
+		return object(o)
+	}
+	return sandbox.Answer{Status: http.StatusOK, Header: jsonHeader(), Body: []byte(`{"success":true}`), Accepted: true}
+}
+
+// sending is a send call as it was understood.
+type sending struct {
+	body      *sendBody
+	to        address
+	words     string
+	voice     bool
+	objection *objection // to its content
 }
 
 // admit checks token and path; code -1 is fine.
@@ -135,42 +151,45 @@ func (s *Sandbox) address(b *sendBody) address {
 }
 
 // judge is Meta's decision on a message.
-func (s *Sandbox) judge(b *sendBody, text string, to address) sandbox.Answer {
+func (s *Sandbox) judge(m *sending) sandbox.Answer {
+	b, to := m.body, m.to
 	switch {
 	case b.RecipientType != "" && b.RecipientType != "individual" && b.RecipientType != "group":
-		return refuse(100, 0)
+		return object(invalid("recipient_type", "must be individual or group"))
 	case to.input == "":
-		return refuse(131008, 0)
+		return object(missingPart("to or recipient"))
 	case !to.group && to.waID != "" && !phoneNumber(to.waID), to.waID == "" && !isBSUID(to.user):
-		return refuse(131009, 0)
+		return object(wrong("to", "must be a phone number, recipient a BSUID"))
 	case to.waID == s.o.DisplayNumber:
 		return refuse(131021, 0)
 	case utf8.RuneCountInString(b.Marker) > 512:
-		return refuse(100, 0)
-	case b.Type != "" && b.Type != "text":
-		// The gateway under test sends text only.
-		return refuse(131051, 0)
-	case text == "":
-		return refuse(131008, 0)
-	case utf8.RuneCountInString(text) > 4096:
-		return refuse(100, 0)
-	case s.pair.Load() && !s.pairAllows(to.input):
+		return object(invalid("biz_opaque_callback_data", "must be at most 512 characters"))
+	case m.objection != nil:
+		return object(m.objection)
+	case to.group && !slices.Contains([]string{"", "text", "image", "audio", "video", "document", "sticker", "template"}, b.Type):
+		return object(&objection{131051, "groups take texts, media and templates only"})
+	case to.group && len(s.people.participants(to.input)) == 0:
+		return refuse(131020, 0)
+	}
+	if o := quoted(b); o != nil {
+		return object(o)
+	}
+	if s.pair.Load() && !s.pairAllows(to.input) {
 		return refuse(131056, 0)
 	}
 	id := s.wamid(to.waID, true)
-	answer := map[string]any{
-		"messaging_product": "whatsapp",
-		"contacts":          []any{contactOf(to)},
-		"messages":          []any{map[string]string{"id": id}},
+	message := map[string]string{"id": id}
+	if status := s.messageStatus(b); status != "" {
+		message["message_status"] = status
 	}
-	body, err := json.Marshal(answer)
+	body, err := json.Marshal(map[string]any{"messaging_product": "whatsapp", "contacts": []any{contactOf(to)}, "messages": []any{message}})
 	if err != nil {
 		return refuse(131000, 0)
 	}
 	return sandbox.Answer{
 		Status: http.StatusOK, Header: jsonHeader(), Body: body, Accepted: true, MessageID: id,
-		Taken: func(m sandbox.Aftermath) {
-			s.queueStatuses(taken{id: id, marker: b.Marker, to: to, kind: b.Type, voice: b.Audio.Voice}, m)
+		Taken: func(a sandbox.Aftermath) {
+			s.queueStatuses(taken{id: id, marker: b.Marker, to: to, kind: b.Type, voice: m.voice}, a)
 		},
 	}
 }
