@@ -142,9 +142,12 @@ func (g *Gate) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		g.take()
-		if heads.more && (g.paused || len(g.ready) < offerBatch) {
+		if heads.more && (g.paused || len(g.kin.into) > 0 || len(g.ready) < offerBatch) {
 			if err := g.load(ctx, &heads); err != nil {
 				return err
+			}
+			if heads.more && len(g.kin.into) > 0 {
+				continue // who waits for whom is known when all heads are
 			}
 		}
 		if !heads.more { // what is not read yet would seem to be nobody's
