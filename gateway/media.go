@@ -163,3 +163,13 @@ func (r *MediaRow) ReadMedia(content []byte) error {
 	}
 	return nil
 }
+
+// MediaFetched is what a platform told of a file whose bytes came.
+type MediaFetched struct {
+	// MIME is its type as the platform told it; "" for unknown.
+	MIME string
+	// SHA256 is the hash the bytes must have; nil where none was given.
+	SHA256 []byte
+	// Size is the number of bytes they must be; 0 where none was given.
+	Size int64
+}
