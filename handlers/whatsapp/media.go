@@ -99,6 +99,9 @@ func (c *MediaClient) Fetch(ctx context.Context, row *gateway.MediaRow, limit in
 	return told, c.failure(out, err)
 }
 
+// idLetters are what a media id may be made of; Meta's are digits.
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
 // place is the answer to GET /{media_id}. The size comes as a number or a text.
 type place struct {
 	URL    string          `json:"url"`
@@ -118,8 +121,8 @@ func (p *place) size() int64 {
 
 // resolve asks where the file of an id is now.
 func (c *MediaClient) resolve(ctx context.Context, id string) (*place, error) {
-	if len(id) > maxIDBytes {
-		return nil, &gateway.MediaError{Reason: gateway.MediaGone, Final: true, Code: "id_too_long"}
+	if len(id) > maxIDBytes || strings.Trim(id, idLetters) != "" {
+		return nil, &gateway.MediaError{Reason: gateway.MediaGone, Final: true, Code: "no_id"} // it would lead elsewhere
 	}
 	var b bytes.Buffer
 	out, err := c.fetch.Get(ctx, c.base+url.PathEscape(id)+"?phone_number_id="+url.QueryEscape(c.config.PhoneNumberID), 64<<10, &b)
@@ -156,7 +159,7 @@ func (c *MediaClient) refused(out *egress.Fetched, e *graphError) *gateway.Media
 	switch {
 	case known && (code.Class == ClassThrottle || code.Class == ClassUnhealthy || code.Class == ClassMaintenance):
 		m.Account, m.After = true, max(m.After, usageWait(out.Header), code.Wait)
-	case known && code.Class == ClassPermanent:
+	case known && code.Class == ClassPermanent, number == 131053: // of an upload: its type or size
 		m.Reason = gateway.MediaRefused
 	case known, e.Transient, faulty(out.Status): // it passes
 	default:

@@ -18,7 +18,7 @@ import (
 //	PUT  /_sandbox/callback   {"url"}            where callbacks go
 //	PUT  /_sandbox/standing   fields of Standing what is told of token and number
 //
-// and those of controlPeople and controlTemplates.
+// and those of controlPeople, controlTemplates and controlMedia.
 func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
 	c.Handle("POST customer", func(r *http.Request) (any, error) {
@@ -84,5 +84,6 @@ func (s *Sandbox) control() *sandbox.Control {
 	})
 	s.controlPeople(c)
 	s.controlTemplates(c)
+	s.controlMedia(c)
 	return c
 }

@@ -57,6 +57,7 @@ type Sandbox struct {
 	*sandbox.Server
 	o        Options
 	desk     *sandbox.Desk
+	shelf    shelf
 	courier  *sandbox.Courier
 	closed   chan struct{}
 	close    sync.Once

@@ -21,10 +21,11 @@ func (s *Sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /{version}/{id}/messages", s.messages)
 	mux.HandleFunc("GET /{version}/debug_token", s.debugToken)
-	mux.HandleFunc("GET /{version}/{id}", s.node)
+	mux.HandleFunc("GET /{version}/{id}", s.fileOrNode)
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		mux.HandleFunc(method+" /{version}/{id}/subscribed_apps", s.subscriptions)
 	}
+	s.mediaRoutes(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, 2500, http.StatusBadRequest, "Unknown path components")
 	})
