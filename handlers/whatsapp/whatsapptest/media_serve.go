@@ -26,7 +26,7 @@ const maxUpload = 100 << 20
 //	POST /{version}/{phone_number_id}/media     upload
 func (s *Sandbox) mediaRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /{version}/{id}/media", s.upload)
-	mux.HandleFunc("GET /whatsapp_business/attachments/", s.download)
+	mux.HandleFunc("GET /whatsapp_business/attachments/{$}", s.download)
 }
 
 // fileOrNode tells a file's id from those of other nodes.
