@@ -36,10 +36,18 @@ type Config struct {
 	Log Log `yaml:"log"`
 }
 
-// TLS names the files of a certificate; both are PEM.
+// TLS names the files of a certificate, in PEM. They are read at start.
 type TLS struct {
+	// Cert holds the certificate and the chain above it. Platforms take only
+	// publicly trusted ones.
 	Cert string `yaml:"cert" validate:"required"`
 	Key  string `yaml:"key" validate:"required"`
+	// ClientCA holds the authorities whose client certificates endpoints with
+	// mtls take. [none]
+	ClientCA string `yaml:"client_ca,omitempty"`
+	// ClientCN is the common name of such a certificate.
+	// ["client.webhooks.fbclientcerts.com", Meta's, where client_ca is named]
+	ClientCN string `yaml:"client_cn,omitempty"`
 }
 
 // Admin is the listener for operators: API, metrics, health with details.
@@ -124,6 +132,10 @@ type Endpoint struct {
 	AppSecret         Secret `yaml:"app_secret,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
 	AppSecretPrevious Secret `yaml:"app_secret_previous,omitempty" validate:"excluded_unless=Platform whatsapp"`
 	VerifyToken       Secret `yaml:"verify_token,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
+	// MTLS refuses callbacks without a client certificate as tls.client_ca and
+	// tls.client_cn ask for, beside the signature. [false] It cannot be seen
+	// behind a proxy that ends TLS.
+	MTLS bool `yaml:"mtls,omitempty" validate:"excluded_unless=Platform whatsapp"`
 
 	// WeCom: the kind of receiver, whom callbacks are addressed to (the corp
 	// id), and the pair shown in the console.

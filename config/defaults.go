@@ -8,6 +8,10 @@ const (
 	WeComAPIBase    = "https://qyapi.weixin.qq.com"
 )
 
+// MetaClientCN is the common name of the certificate that Meta's webhooks show.
+// Source: Meta, "Create a webhook endpoint", mTLS.
+const MetaClientCN = "client.webhooks.fbclientcerts.com"
+
 // Default is the configuration of an empty file. It has no endpoints, so it
 // does not validate by itself.
 func Default() *Config {
@@ -61,6 +65,9 @@ func (c *Config) Complete() {
 	}
 	if c.NATS.URL != "" && c.NATS.Replicas == 0 {
 		c.NATS.Replicas = 3
+	}
+	if c.TLS != nil && c.TLS.ClientCA != "" && c.TLS.ClientCN == "" {
+		c.TLS.ClientCN = MetaClientCN
 	}
 	for i := range c.Accounts {
 		if a := &c.Accounts[i]; a.APIBase == "" {

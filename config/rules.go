@@ -114,7 +114,14 @@ func (r *rules) nats(c *Config) {
 
 func (r *rules) endpoints(c *Config) {
 	r.unique("endpoints", len(c.Endpoints), func(i int) string { return c.Endpoints[i].Name })
+	if c.TLS != nil && c.TLS.ClientCN != "" && c.TLS.ClientCA == "" {
+		r.wrong("tls.client_cn", "needs tls.client_ca: a name says nothing without the authority that vouches for it")
+	}
 	for i, e := range c.Endpoints {
+		if e.MTLS && (c.TLS == nil || c.TLS.ClientCA == "") {
+			r.wrong(fmt.Sprintf("endpoints[%d].mtls", i), "needs tls with client_ca, the authorities whose client certificates are taken; "+
+				"a proxy that ends TLS must check them itself")
+		}
 		if (e.TokenPrevious == "") != (e.EncodingAESKeyPrevious == "") {
 			r.wrong(fmt.Sprintf("endpoints[%d].token_previous", i), "and encoding_aes_key_previous must be named together: WeCom changes them together")
 		}

@@ -117,8 +117,7 @@ func (d *door) callback(c *gin.Context) {
 		Header:      chosenHeaders(c.Request.Header),
 		Body:        body,
 	}
-	p.KeyFP, err = v.endpoint.Verify(&Request{RawQuery: c.Request.URL.RawQuery, Header: c.Request.Header, Body: body})
-	if err != nil {
+	if p.KeyFP, err = d.verify(&v, body); err != nil {
 		status := v.refusal(err)
 		d.keepReject(&v, p, err)
 		d.refused(&v, status, err)
@@ -139,6 +138,19 @@ func (d *door) callback(c *gin.Context) {
 			zap.String("endpoint", v.name), zap.Int("bytes", len(body)), zap.Duration("took", took),
 			zap.String("request", v.id))
 	}
+}
+
+// verify says whether the callback is genuine, by certificate where the endpoint
+// wants one, and by signature.
+func (d *door) verify(v *visit, body []byte) (keyFP string, err error) {
+	if d.ClientCerts != nil {
+		if certs := d.ClientCerts(v.platform, v.name); certs != nil {
+			if err := certs.Check(v.Request.TLS); err != nil {
+				return "", err
+			}
+		}
+	}
+	return v.endpoint.Verify(&Request{RawQuery: v.Request.URL.RawQuery, Header: v.Request.Header, Body: body})
 }
 
 // answerFailed answers a refusal; 503 asks the platform to come again.

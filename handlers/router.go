@@ -29,6 +29,11 @@ type Options struct {
 	// that a reload needs no new router, and must not block.
 	Endpoint func(platform, name string) (Endpoint, bool)
 	Archive  Archive
+	// ClientCerts says for an endpoint which client certificates it wants
+	// beside the signature, nil for none; a nil func is none for all. Only
+	// callbacks are asked for one, not the platform's GET. An operator may
+	// readmit what came without: its signature is verified then.
+	ClientCerts func(platform, name string) *ClientCerts
 	// Ready says whether callbacks are taken; it must not block.
 	Ready   func() bool
 	Limits  Limits

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -60,6 +61,7 @@ type app struct {
 	creds     *credentials
 
 	public, admin net.Listener
+	tls           publicTLS
 	adminTokens   []adminToken
 	ready         readyProbe
 	room          room
@@ -87,6 +89,9 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 		return nil, err
 	}
 	if a.adminTokens, err = adminTokens(o.Config); err != nil {
+		return nil, err
+	}
+	if a.tls, err = loadTLS(o.Config.TLS, o.Now); err != nil {
 		return nil, err
 	}
 	if a.public, err = net.Listen("tcp", o.Config.Listen); err != nil {
@@ -128,8 +133,8 @@ func (a *app) Run(ctx context.Context) error {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
-	a.serveHTTP(gctx, g, "webhooks", a.public, front)
-	a.serveHTTP(gctx, g, "admin", a.admin, a.adminHandler())
+	a.serveHTTP(gctx, g, "webhooks", a.public, front, a.tls.config)
+	a.serveHTTP(gctx, g, "admin", a.admin, a.adminHandler(), nil)
 	run := func(name string, f func(context.Context) error) {
 		g.Go(func() error { return a.parts.run(gctx, name, f) })
 	}
@@ -148,11 +153,18 @@ func (a *app) Run(ctx context.Context) error {
 	return err
 }
 
-// serveHTTP serves on l until ctx ends, then lets requests in flight finish.
-func (a *app) serveHTTP(ctx context.Context, g *errgroup.Group, name string, l net.Listener, h http.Handler) {
+// serveHTTP serves on l until ctx ends, then lets requests in flight finish. With
+// secure it speaks TLS, and HTTP/1 as without: the limits are per connection.
+func (a *app) serveHTTP(ctx context.Context, g *errgroup.Group, name string, l net.Listener, h http.Handler, secure *tls.Config) {
 	srv := handlers.NewServer(l.Addr().String(), h, a.o.Config.HandlerLimits())
+	serve := srv.Serve
+	if secure != nil {
+		srv.TLSConfig, srv.Protocols = secure, new(http.Protocols)
+		srv.Protocols.SetHTTP1(true)
+		serve = func(l net.Listener) error { return srv.ServeTLS(l, "", "") }
+	}
 	g.Go(func() error {
-		err := srv.Serve(l)
+		err := serve(l)
 		if errors.Is(err, http.ErrServerClosed) {
 			return nil
 		}

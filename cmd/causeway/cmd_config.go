@@ -62,6 +62,9 @@ and what would be right.`,
 			if _, err := newDirectory(cfg, time.Now); err != nil {
 				return &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
 			}
+			if _, err := loadTLS(cfg.TLS, time.Now); err != nil {
+				return &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
+			}
 			s := summarise(c.configPath, cfg)
 			return failed(c.print(s, s.write))
 		},
@@ -127,6 +130,9 @@ func summarise(file string, cfg *config.Config) configSummary {
 			Name: e.Name, Platform: e.Platform, Path: webhookPath(e.Platform, e.Name),
 			Previous: e.AppSecretPrevious != "" || e.TokenPrevious != "" || e.EncodingAESKeyPrevious != "",
 		})
+	}
+	if cfg.TLS != nil && cfg.TLS.ClientCA != "" && !slices.ContainsFunc(cfg.Endpoints, func(e config.Endpoint) bool { return e.MTLS }) {
+		s.Notes = append(s.Notes, "tls.client_ca is named and no endpoint says mtls: true: no client certificate is looked at")
 	}
 	apps := cfg.Apps()
 	for _, a := range cfg.Accounts {

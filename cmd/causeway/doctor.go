@@ -42,6 +42,7 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 	d := diagnosis{now: x.a.o.Now()}
 	x.a.checkParts(&d)
 	x.a.checkDisk(&d)
+	x.a.tls.check(d.now, func(level, what, name, do string) { d.add(level, what, name, 0, time.Time{}, do) })
 	if err := x.a.checkSums(ctx, &d); err != nil {
 		return admin.Report{}, err
 	}

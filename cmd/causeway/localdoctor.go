@@ -40,6 +40,11 @@ func localDoctor(ctx context.Context, c *cli) admin.Report {
 	if err == nil {
 		l.store(cfg)
 		l.ports(cfg)
+		if t, err := loadTLS(cfg.TLS, time.Now); err != nil {
+			l.add("error", err.Error(), "", "let the gateway's user read the files of tls; are they PEM, and do they belong together?")
+		} else {
+			t.check(time.Now(), l.add)
+		}
 		l.accounts(ctx, cfg)
 	}
 	return admin.Report{OK: false, Findings: l.findings}

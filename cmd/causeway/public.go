@@ -22,6 +22,7 @@ func (a *app) publicHandler() (http.Handler, error) {
 	}
 	return handlers.NewRouter(handlers.Options{
 		Endpoint:       a.dir.endpoint,
+		ClientCerts:    a.clientCerts(),
 		Archive:        frontArchive{a.archive, a.o.Boundary, a.relay.Kick, &a.ready},
 		Ready:          a.ready.ok,
 		Limits:         a.o.Config.HandlerLimits(),
