@@ -33,7 +33,12 @@ func (s scope) standbyEcho(i int, v value) gateway.Item {
 	}
 	s.sentTo(&it, sent, names{user: sent.text("recipient"), phone: sent.text("to")})
 	it.Content.Echo.Marker = marker(sent)
-	return s.echoOf(it, v, sent)
+	it = s.echoOf(it, v, sent)
+	if sent.text("type") == "interactive" { // asked, where a callback's would be the answer
+		it.Content.Type = "interactive"
+		it.Content.Text = sent.object("interactive").object("body").text("text")
+	}
+	return it
 }
 
 // sentTo puts an echo into the conversation of its recipient.

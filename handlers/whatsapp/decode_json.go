@@ -226,7 +226,13 @@ func (v value) raw() json.RawMessage {
 	if utf8.Valid(v) {
 		return bytes.Clone(v)
 	}
-	return bytes.ToValidUTF8(v, []byte("\ufffd"))
+	valid := make([]byte, 0, len(v)+16)
+	for i := 0; i < len(v); {
+		r, n := utf8.DecodeRune(v[i:])
+		valid = utf8.AppendRune(valid, r) // one U+FFFD per byte, as in text
+		i += n
+	}
+	return valid
 }
 
 func skipSpace(v value, i int) int {

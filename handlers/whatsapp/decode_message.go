@@ -16,6 +16,11 @@ func (s scope) message(_ int, v value) gateway.Item {
 		s.system(&it, o)
 	} else {
 		who := s.contacts.person(names{o.text("from_user_id"), o.text("from_parent_user_id"), o.text("from")})
+		if own := ownNumber(o); own != "" {
+			all := identities{phones: who.Identities}
+			all.add(own)
+			who.Identities = all.phones
+		}
 		if len(who.Identities) > 0 || who.Name != "" || who.Username != "" {
 			it.Content.From = who
 		}
@@ -40,9 +45,6 @@ func (s scope) message(_ int, v value) gateway.Item {
 		kind = gateway.KindState
 	}
 	it.Kind = kind
-	if it.Chat.Kind == gateway.ChatSingle {
-		it.Chat.Identities = append(it.Chat.Identities, ownNumber(o, it.Chat.Identities)...)
-	}
 	it.Content.Raw = v.raw()
 	return it
 }
@@ -99,23 +101,21 @@ func (s scope) spoil(it gateway.Item, v value, why string) gateway.Item {
 // ownNumber is the phone number that a customer sent when we asked for it by a
 // contact-request button: the platform filled it in, so it names the customer
 // like their "from". A card that they chose themselves names anybody.
-func ownNumber(o object, have []gateway.Identity) []gateway.Identity {
+func ownNumber(o object) string {
+	if o.text("type") != "contacts" {
+		return ""
+	}
 	cards := o.get("contacts").elements()
-	if o.text("type") != "contacts" || len(cards) != 1 || cards[0].object().text("origin") != contactRequest {
-		return nil
+	if len(cards) != 1 || cards[0].object().text("origin") != contactRequest {
+		return ""
 	}
 	phones := cards[0].object().get("phones").elements()
 	if len(phones) != 1 {
-		return nil
+		return ""
 	}
-	var ids identities
-	ids.add(phones[0].object().text("wa_id"))
-	for _, h := range have {
-		for _, p := range ids.phones {
-			if h.Kind == p.Kind && h.Value == p.Value {
-				return nil
-			}
-		}
+	id := phones[0].object().text("wa_id")
+	if !isNumber(id) {
+		return ""
 	}
-	return ids.phones
+	return id
 }

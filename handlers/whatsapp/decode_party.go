@@ -25,8 +25,8 @@ const (
 // identities collects names of one person, best first: BSUIDs, which come with
 // every callback, then the id of the linked portfolios, before phone numbers,
 // which come and go. None is ever changed
-// by a rule about digits; only a "+" that Meta's own ids do not have is left
-// out of the form compared.
+// by a rule about digits; only the plus, spaces and punctuation that Meta's own
+// ids do not have are left out of the form compared.
 type identities struct{ bsuids, phones []gateway.Identity }
 
 // add takes a text of a field meant for a phone number or an id.
@@ -38,7 +38,7 @@ func (ids *identities) add(texts ...string) {
 		case bsuidShape.MatchString(t):
 			ids.bsuids = addOnce(ids.bsuids, gateway.Identity{Kind: "bsuid", Value: t})
 		default:
-			id := gateway.Identity{Kind: "phone", Value: strings.TrimPrefix(t, "+")}
+			id := gateway.Identity{Kind: "phone", Value: plain(t)}
 			if id.Value == "" {
 				continue
 			}
@@ -48,6 +48,16 @@ func (ids *identities) add(texts ...string) {
 			ids.phones = addOnce(ids.phones, id)
 		}
 	}
+}
+
+// plain is a phone number without what people write between the digits. Another
+// text only loses a plus: it may be an id of a new form.
+func plain(t string) string {
+	other := strings.IndexFunc(t, func(r rune) bool { return !strings.ContainsRune("0123456789+-(). \u00a0", r) })
+	if d := digits(t); d != "" && other < 0 {
+		return d
+	}
+	return strings.TrimPrefix(t, "+")
 }
 
 // addUserID takes a text of a field meant for a BSUID; it is one whatever its

@@ -479,19 +479,3 @@ func TestSmallPrint(t *testing.T) {
 		t.Errorf("keys %s %s %s %s", items[0].Key, items[1].Key, items[2].Key, items[3].Key)
 	}
 }
-
-func BenchmarkDecode(b *testing.B) {
-	for _, name := range []string{"text_reply_context.json", "batch_1000_statuses.json"} {
-		body := read(b, name)
-		e := endpoint()
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(body)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := e.Decode(&gateway.Payload{Body: body}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
