@@ -45,7 +45,7 @@ func (e *Endpoint) Decode(p *gateway.Payload) (items []gateway.Item, keyFP strin
 	d := decoder{}
 	for _, v := range env.get("entry").elements() {
 		d.entry(v)
-		if len(d.items) > maxItems {
+		if d.full() {
 			return nil, p.KeyFP, undecodable("too many items")
 		}
 	}
@@ -59,7 +59,15 @@ type decoder struct {
 	items []gateway.Item
 }
 
-func (d *decoder) add(it gateway.Item) { d.items = append(d.items, it) }
+// add keeps an item. One over the bound is enough to refuse the payload.
+func (d *decoder) add(it gateway.Item) {
+	if !d.full() {
+		d.items = append(d.items, it)
+	}
+}
+
+// full ends the loops over lists from outside.
+func (d *decoder) full() bool { return len(d.items) > maxItems }
 
 // scope is where an item was found: what it inherits.
 type scope struct {
@@ -88,7 +96,7 @@ func (d *decoder) entry(v value) {
 		return
 	}
 	for _, c := range s.entry.get("changes").elements() {
-		if len(d.items) > maxItems {
+		if d.full() {
 			return
 		}
 		d.change(s, c)
@@ -156,6 +164,9 @@ func (d *decoder) parts(s scope) {
 func (d *decoder) members(s scope, o object) {
 	before := len(d.items)
 	for _, m := range o {
+		if d.full() {
+			return
+		}
 		read := s.reader(m)
 		switch {
 		case read == nil, m.val.isNull():
@@ -174,7 +185,7 @@ func (d *decoder) members(s scope, o object) {
 // each reads the elements of a list.
 func (d *decoder) each(m member, read func(int, value) gateway.Item) {
 	for i, v := range m.val.elements() {
-		if len(d.items) > maxItems {
+		if d.full() {
 			return
 		}
 		d.add(read(i, v))

@@ -39,6 +39,9 @@ func (d *decoder) history(s scope) {
 	past.observed, past.prefix = gateway.ObservedHistory, "hi:"
 	before := len(d.items)
 	for i, v := range s.value.object().get("history").elements() {
+		if d.full() {
+			return
+		}
 		o := v.object()
 		switch {
 		case !v.isObject():
@@ -47,6 +50,9 @@ func (d *decoder) history(s scope) {
 			d.add(s.partNotice("history", i, v))
 		}
 		for _, t := range o.get("threads").elements() {
+			if d.full() {
+				return
+			}
 			d.thread(past, t)
 		}
 	}
@@ -99,7 +105,7 @@ func (d *decoder) thread(s scope, v value) {
 		customer.Username = u
 	}
 	for _, m := range list.elements() {
-		if len(d.items) > maxItems {
+		if d.full() {
 			return
 		}
 		d.add(s.pastMessage(m, customer))

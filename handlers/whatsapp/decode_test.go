@@ -142,12 +142,22 @@ func TestNoEnvelope(t *testing.T) {
 }
 
 func TestAbsurdNumberOfItems(t *testing.T) {
-	for _, members := range []string{
-		`"messages":[` + strings.Repeat(`0,`, 60_000) + `0]`,
-		`"errors":[` + strings.Repeat(`0,`, 60_000) + `0]`,
+	many := strings.Repeat(`0,`, 60_000) + `0]`
+	for _, c := range [][2]string{
+		{"messages", `"messages":[` + many},
+		{"messages", `"errors":[` + many},
+		{"messages", strings.Repeat(`"messages":0,`, 60_000) + `"statuses":[]`},
+		{"history", `"history":[` + many},
+		{"history", `"history":[{"threads":[` + many + `}]`},
+		{"history", `"history":[{"threads":[{"messages":[` + many + `}]}]`},
+		{"history", `"messages":[` + many},
+		{"standby", `"standby":{"message_echoes":[` + many + `}`},
 	} {
-		_, err := tryDecode(t, inValue(members))
+		items, _, err := endpoint().Decode(&gateway.Payload{Body: inField(c[0], c[1])})
 		wantErr(t, err, gateway.ErrUndecodable)
+		if len(items) > 0 {
+			t.Errorf("%d items beside an error", len(items))
+		}
 	}
 	// A thousand is a usual POST.
 	if items := decode(t, inValue(`"errors":[`+strings.Repeat(`{"code":1},`, 999)+`{"code":1}]`)); len(items) != 1000 {

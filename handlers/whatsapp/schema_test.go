@@ -3,6 +3,7 @@ package whatsapp_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"sync"
@@ -83,13 +84,29 @@ func published(t testing.TB, it *gateway.Item) []byte {
 }
 
 // fits holds an event against the published schema, and reads it as a worker.
+// While a fuzzer runs it only reads it: the validator goes through maps, whose
+// order would look like new coverage for ever.
 func fits(t testing.TB, it *gateway.Item) {
+	t.Helper()
+	body := published(t, it)
+	if f := flag.Lookup("test.fuzz"); f == nil || f.Value.String() == "" {
+		fitsSchema(t, body)
+	}
+	ev, err := gateway.DecodeEvent(body)
+	if err != nil {
+		t.Fatalf("a worker cannot read the event: %v", err)
+	}
+	if ev.Kind != it.Kind || ev.Type != it.Content.Type || ev.Observed != it.Observed || ev.Text != it.Content.Text || !json.Valid(ev.Raw) && len(ev.Raw) > 0 {
+		t.Errorf("a worker reads another event: %s", body)
+	}
+}
+
+func fitsSchema(t testing.TB, body []byte) {
 	t.Helper()
 	list, err := schemas()
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := published(t, it)
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		t.Fatalf("the event is no JSON: %v", err)
@@ -98,13 +115,6 @@ func fits(t testing.TB, it *gateway.Item) {
 		if err := s.Validate(doc); err != nil {
 			t.Errorf("the event does not fit the schema: %v\n%s", err, body)
 		}
-	}
-	ev, err := gateway.DecodeEvent(body)
-	if err != nil {
-		t.Fatalf("a worker cannot read the event: %v", err)
-	}
-	if ev.Kind != it.Kind || ev.Type != it.Content.Type || ev.Observed != it.Observed || ev.Text != it.Content.Text || !json.Valid(ev.Raw) && len(ev.Raw) > 0 {
-		t.Errorf("a worker reads another event: %s", body)
 	}
 }
 
