@@ -49,6 +49,7 @@ type ConversationMessage struct {
 	Message  string       `json:"message"`
 	Event    string       `json:"event"`
 	Part     int          `json:"part"`
+	Type     ReplyType    `json:"type,omitempty"`
 	State    MessageState `json:"state"`
 	Reason   string       `json:"reason,omitempty"`
 	Delivery StatusState  `json:"delivery,omitempty"`

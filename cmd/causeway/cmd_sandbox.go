@@ -53,6 +53,8 @@ and of the fake WhatsApp:
                              message comes, messages to the old number fail. An empty "to": the id only
   PUT  group                 {"group","participants":[{"phone","hide_phone","fail_code"}]}: who is in a
                              group; receipts come for each
+  PUT  template              {"name","language","state","category","body_params"}: a template exists;
+                             state approved, paused, disabled, syncing or held. GET templates lists them
   PUT  statuses              {"version","sent_ms","delivered_ms","read_ms","played_ms"}: when statuses
                              come (-1: never); up to version 23 with a conversation
   POST deliver               any JSON: signed and delivered

@@ -167,6 +167,7 @@ learn it). --next N ends the fault by itself after N calls.`,
 	fl.BoolVar(&f.FailAfterSent, "fail-after-sent", false, "with --fail-code: a sent comes first")
 	fl.BoolVar(&f.NoStatuses, "no-statuses", false, "no status of the taken message comes (stage after)")
 	fl.StringVar(&f.Op, "op", "send", "which calls: send, token or read")
+	fl.StringVar(&f.Type, "type", "", "only messages of this type, as the platform names it (read: marking read)")
 	fl.StringVar(&f.To, "to", "", "only messages to this recipient")
 	fl.StringVar(&f.Text, "text", "", "only messages with this in their text")
 	fl.IntVar(&f.Skip, "skip", 0, "let so many matching calls pass first")

@@ -124,7 +124,7 @@ func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
 	err := c.query("SELECT * FROM (SELECT "+messageColumns+", row FROM message WHERE conv = ? ORDER BY row DESC LIMIT ?) ORDER BY row",
 		func(r row) error {
 			m := scanMessage(r)
-			out.Messages = append(out.Messages, gateway.ConversationMessage{Message: m.ID, Event: m.Event, Part: m.Part, State: m.State,
+			out.Messages = append(out.Messages, gateway.ConversationMessage{Message: m.ID, Event: m.Event, Part: m.Part, Type: m.Reply.Type, State: m.State,
 				Reason: m.Reason, Delivery: m.Delivery, Failed: m.Failed, Attempts: m.Attempts, DueAt: m.DueAt})
 			return nil
 		}, out.Conv, limit)
