@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -242,6 +244,43 @@ func TestLongestReplies(t *testing.T) {
 	} {
 		if err := gateway.CheckReply(&r); err != nil {
 			t.Errorf("%s: %v", r.Type, err)
+		}
+	}
+}
+
+// The published schema takes what ParseAnswer takes, and refuses what lacks a part
+// or is too long.
+func TestAnswerSchema(t *testing.T) {
+	t.Parallel()
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "testdata", "schema", "answer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(reply string) error {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(`{"event":"ev_a","verdict":"done","replies":[` + reply + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(v)
+	}
+	for _, r := range goodReplies() {
+		if err := valid(r); err != nil {
+			t.Errorf("%s: %v", r, err)
+		}
+	}
+	for _, r := range []string{
+		`{}`, `{"type":"text"}`, `{"type":"poll","text":"x"}`, `{"type":"image"}`, `{"type":"image","file":{}}`, `{"type":"image","file":{"id":"1","url":"https://x.test"}}`,
+		`{"type":"image","file":{"url":"http://x.test"}}`, `{"type":"image","file":{"file":"00"}}`, `{"type":"location"}`, `{"type":"location","location":{"latitude":1}}`,
+		`{"type":"contacts"}`, `{"type":"reaction","emoji":"👍"}`, `{"type":"template"}`, `{"type":"template","template":{"name":"t"}}`, `{"type":"buttons","text":"b"}`,
+		`{"type":"buttons","text":"b","buttons":[{"id":"1"},{"id":"2"},{"id":"3"},{"id":"4"}]}`, `{"type":"list","text":"b"}`,
+		`{"type":"list","text":"b","list":{"button":"b","sections":[]}}`, `{"type":"link","text":"b"}`, `{"type":"flow","text":"b"}`, `{"type":"read"}`,
+		`{"type":"link","text":"b","header":"` + strings.Repeat("x", 61) + `","link":{"title":"t","url":"https://x.test"}}`,
+	} {
+		if valid(r) == nil {
+			t.Errorf("the schema takes %s", r)
+		}
+		if _, err := parse(r); err == nil {
+			t.Errorf("ParseAnswer takes %s", r)
 		}
 	}
 }

@@ -170,11 +170,11 @@ func TestGroupReceipts(t *testing.T) {
 	if _, err := w.wa.Simulate(whatsapptest.Event{Kind: "group-text", Group: group, Customer: member(1), Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
+	w.until(20*time.Second, "the answer is in the ledger", func() bool { return w.sums().Messages.Taken == 2 })
 	w.settled(30 * time.Second)
 	var m gateway.ConversationMessage
 	w.until(20*time.Second, "every receipt came", func() bool {
-		c := w.conversation("whatsapp", "shop-a", "group", group)
-		m = c.Messages[0]
+		m = w.conversation("whatsapp", "shop-a", "group", group).Messages[0]
 		return m.Delivery == gateway.StatusRead && len(m.Members) == 3
 	})
 	if m.State != gateway.MessageAccepted || m.Failed != nil {
