@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -282,5 +283,31 @@ func TestAnswerSchema(t *testing.T) {
 		if _, err := parse(r); err == nil {
 			t.Errorf("ParseAnswer takes %s", r)
 		}
+	}
+}
+
+// The examples of the README are one of each type and what ParseAnswer takes.
+func TestReadmeReplies(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "```jsonl\n")
+	block, _, ok := strings.Cut(rest, "\n```")
+	if !ok {
+		t.Fatal("the README has no examples of replies")
+	}
+	seen := map[gateway.ReplyType]bool{}
+	for line := range strings.Lines(block) {
+		a, err := parse(strings.TrimSpace(line))
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		seen[a.Replies[1].Type] = true
+	}
+	if len(seen) != 16 {
+		t.Errorf("examples of %d types", len(seen))
 	}
 }
