@@ -7,9 +7,10 @@ import "encoding/json"
 // what a platform has beyond it is in Raw.
 type Content struct {
 	// Type is the platform's type in the house spelling: "text", "image",
-	// "voice", "video", "document", "sticker", "location", "contacts",
-	// "button_reply", "list_reply", "form", "order", "reaction", "edit",
-	// "revoke", "call", or the platform's own word.
+	// "voice", "audio", "video", "document", "sticker", "location", "contacts",
+	// "button" (of a template), "button_reply", "list_reply", "form",
+	// "call_permission_reply", "order", "reaction", "edit", "revoke", "call",
+	// "system", "error", or the platform's own word.
 	Type string `json:"type"`
 	// ID is the platform's message id (wamid, MsgId); empty where none.
 	ID string `json:"id,omitempty"`
@@ -125,7 +126,8 @@ type ContactCard struct {
 	Requested bool `json:"requested,omitempty"`
 }
 
-// Choice is what the customer picked from a button or list message.
+// Choice is what the customer picked from a button or list message. The ID of a
+// call permission is accept or reject.
 type Choice struct {
 	ID          string `json:"id,omitempty"`
 	Title       string `json:"title,omitempty"`
@@ -166,8 +168,11 @@ type Target struct {
 
 // Call is one step of a call. Session descriptions are in Raw only.
 type Call struct {
-	ID        string `json:"id,omitempty"`
-	Event     string `json:"event,omitempty"` // connect, terminate, ringing, accepted, rejected
+	ID string `json:"id,omitempty"`
+	// Event is connect, terminate, ringing, accepted or rejected, Direction
+	// user_initiated or business_initiated, Status how it ended: completed,
+	// failed; or the platform's word in lower case.
+	Event     string `json:"event,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Status    string `json:"status,omitempty"`
 	// Seconds is how long it lasted.
