@@ -54,6 +54,8 @@ type worldOptions struct {
 	apps   string // YAML of the applications; default: the built-in echo
 	extra  string // more YAML at the end
 	secret string // app secret of the gateway; default the sandbox's
+	// waID is the platform's number for one that was written to.
+	waID func(number string) string
 	// More lines of YAML for the lists of endpoints and accounts.
 	endpoints, accounts string
 }
@@ -70,7 +72,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	var err error
 	w.wa, err = whatsapptest.New(whatsapptest.Options{
 		AppSecret: testSecret, AccessToken: "access-token-1", PhoneNumberID: testPhone, WABAID: "900000000000001",
-		Retry: []time.Duration{200 * time.Millisecond},
+		Retry: []time.Duration{200 * time.Millisecond}, WaID: o.waID,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -195,6 +195,54 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity, at time.Time, q
 		l.book.seen = max(l.book.seen, n.seen)
 		t.newestBy[id.Kind] = max(t.newestBy[id.Kind], n.seen)
 	}
+	if quiet || !rotated(ids) {
+		return nil
+	}
+	return l.doubtPhones(c, t, nanos(at))
+}
+
+// rotated says that an id was replaced and no number is named beside it. A new id
+// comes of a new number, which a customer who hides it does not show.
+func rotated(ids []gateway.Identity) bool {
+	gone, now := false, false
+	for i := range ids {
+		if ids[i].Kind == kindPhone {
+			return false
+		}
+		gone, now = gone || ids[i].Retired, now || !ids[i].Retired
+	}
+	return gone && now
+}
+
+// doubtPhones retires the numbers of a conversation: by now they may reach
+// somebody else, and the new id reaches the customer. One that comes again, at
+// the same time or later, is in use again.
+func (l *Ledger) doubtPhones(c *conn, t *talk, at int64) error {
+	var numbers []string
+	err := c.query("SELECT value FROM alias WHERE c = ? AND kind = ? AND retired = 0", func(r row) error {
+		numbers = append(numbers, string(r.blob(0)))
+		return nil
+	}, t.c, kindPhone)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		k := aliasKey{t.platform, t.account, t.chat, kindPhone, number}
+		a, err := l.alias(c, k)
+		if err != nil {
+			return err
+		}
+		if a == nil || at-1 <= a.changedAt {
+			continue
+		}
+		n := *a
+		n.retired, n.changedAt = true, at-1
+		if _, err := c.exec("UPDATE alias SET retired = 1, changed_at = ? WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
+			n.changedAt, k.platform, k.account, string(k.chat), k.kind, []byte(k.value)); err != nil {
+			return err
+		}
+		l.book.aliases[k], l.book.touched = &n, true
+	}
 	return nil
 }
 

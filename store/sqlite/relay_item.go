@@ -135,7 +135,9 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	}
 	w.l.book.events = n
 	w.res.Events++
-	if err := w.l.learn(w.c, t, it.Chat.Identities, happened(p, it), run != "" || it.Observed != ""); err != nil {
+	// A receipt names whom our message was addressed to, which may be out of date.
+	quiet := run != "" || it.Observed != "" || e.Kind == gateway.KindStatus
+	if err := w.l.learn(w.c, t, it.Chat.Identities, happened(p, it), quiet); err != nil {
 		return "", 0, err
 	}
 	if err := w.changes(p, it, why); err != nil {

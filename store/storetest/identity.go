@@ -52,6 +52,14 @@ func identityRetired(w *world) {
 	w.same("a late message", w.heard(late), ann)
 	w.same("a late message by number alone", w.heard(w.chat("4", phone("100"))), ann)
 
+	// A receipt of what we sent to the old number makes it no name in use either.
+	receipt := w.status("4s", "100", "w.old", "", gateway.StatusRead)
+	receipt.Chat.Identities = []gateway.Identity{bsuid("b.1"), phone("100")}
+	w.later(time.Minute)
+	receipt.Event.OccurredAt = w.now
+	w.relay(receipt)
+	w.same("names after it", w.names(ann), []gateway.Identity{bsuid("b.2"), phone("200"), retired(bsuid("b.1")), retired(phone("100"))})
+
 	w.say("5", "200", "to the new number")
 	m, _ := w.next(ann)
 	w.same("recipient", m.To, []gateway.Identity{bsuid("b.2"), phone("200")})
@@ -96,6 +104,9 @@ func identityRotates(w *world) {
 	w.later(time.Minute)
 	w.same("a new BSUID", w.heard(w.chat("2", bsuid("b.2"), retired(bsuid("b.1")))), conv)
 	w.same("by it alone", w.heard(w.chat("3", bsuid("b.2"))), conv)
+	// A new id comes of a new number: until the one we know shows again it may be
+	// another person's, and is not written to.
+	w.same("names in doubt", w.names(conv), []gateway.Identity{bsuid("b.2"), retired(bsuid("b.1")), retired(phone("100"))})
 	w.same("with the number that stayed", w.heard(w.chat("4", bsuid("b.2"), phone("100"))), conv)
 	w.same("names", w.names(conv), []gateway.Identity{bsuid("b.2"), phone("100"), retired(bsuid("b.1"))})
 	w.same("merged", w.counter("merged"), int64(0))
