@@ -108,4 +108,20 @@
 //   - Calls: upper-case statuses and "wacid." ids under statuses (test data of
 //     david-lev/pywa, Aug 2026). They are calls also when they stand under
 //     "messages", told by type "call".
+//
+// What doctor asks (TryCredentials, Examine), read in November 2026:
+//   - Fields of a number: OpenAPI v23 and Meta's "About the platform". The values
+//     of status beyond CONNECTED and PENDING are listed nowhere: one that is not
+//     known is an error to be looked at.
+//   - health_status: Meta, "Messaging health status" (Oct 2025).
+//   - webhook_configuration and subscribed_apps: Meta, "Webhook overrides" (Nov
+//     2025, June 2026). That notices of accounts and templates go to the app's URL
+//     whatever the overrides: the same page.
+//   - debug_token by a system user's token about itself: Meta, "Permissions" (Nov
+//     2025). What it says of a token limited to some accounts (target_ids): Meta,
+//     "Manage accounts".
+//   - appsecret_proof, refused with 100 when the secret is another app's: Meta,
+//     "Securing Graph API requests".
+//   - Whether Meta shows its client certificate also with the verification GET is
+//     not said: only callbacks are asked for it.
 package whatsapp
