@@ -311,3 +311,29 @@ func TestReadmeReplies(t *testing.T) {
 		t.Errorf("examples of %d types", len(seen))
 	}
 }
+
+func BenchmarkParseAnswer(b *testing.B) {
+	for name, replies := range map[string]string{"text": goodReplies()[0], "buttons": goodReplies()[17]} {
+		body := []byte(`{"event":"ev_abcdefghijklmnopqrstuvwxyz","verdict":"done","replies":[` + replies + `]}`)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := gateway.ParseAnswer(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Checking a text costs nothing beside reading it.
+func TestCheckingATextAllocatesNothing(t *testing.T) {
+	r := gateway.Reply{Type: gateway.ReplyText, Text: "hello", Quote: "wamid.1"}
+	if n := testing.AllocsPerRun(100, func() {
+		if err := gateway.CheckReply(&r); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

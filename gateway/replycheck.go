@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"mime"
 	"net/url"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -44,14 +44,12 @@ const (
 // ParseAnswer and the SDK call it for every reply; a platform's client may call
 // it again.
 func CheckReply(r *Reply) error {
-	fields, ok := fieldsOf(r.Type)
+	may, ok := fieldsOf(r.Type)
 	if !ok {
 		return errors.New("type must be one of " + replyTypes)
 	}
-	for _, f := range givenFields(r) {
-		if !slices.Contains(strings.Fields(fields), f) {
-			return fmt.Errorf("%s must be empty in a reply of type %s", f, typeName(r.Type))
-		}
+	if wrong := fieldsIn(r) &^ may; wrong != 0 {
+		return fmt.Errorf("%s must be empty in a reply of type %s", wrong.first(), typeName(r.Type))
 	}
 	var c checker
 	c.quote(r)
@@ -97,54 +95,92 @@ func typeName(t ReplyType) ReplyType {
 	return t
 }
 
-// fieldsOf names the fields that a reply of this type may have.
-func fieldsOf(t ReplyType) (fields string, ok bool) {
-	switch t {
-	case "", ReplyText:
-		return "text preview quote", true
-	case ReplyImage, ReplyVideo, ReplyDocument:
-		return "text file quote", true
-	case ReplyAudio, ReplyVoice, ReplySticker:
-		return "file quote", true
-	case ReplyLocation:
-		return "location quote", true
-	case ReplyContacts:
-		return "contacts quote", true
-	case ReplyReaction:
-		return "emoji quote", true
-	case ReplyTemplate:
-		return "template quote", true
-	case ReplyButtons:
-		return "text header footer buttons quote", true
-	case ReplyList:
-		return "text header footer list quote", true
-	case ReplyLink:
-		return "text header footer link quote", true
-	case ReplyFlow:
-		return "text header footer flow quote", true
-	case ReplyRead:
-		return "typing quote", true
+// fields is a set of fields of a reply.
+type fields uint16
+
+const (
+	fieldText fields = 1 << iota
+	fieldPreview
+	fieldHeader
+	fieldFooter
+	fieldQuote
+	fieldFile
+	fieldLocation
+	fieldContacts
+	fieldEmoji
+	fieldTemplate
+	fieldButtons
+	fieldList
+	fieldLink
+	fieldFlow
+	fieldTyping
+)
+
+// first names the first field of the set, in the order of the constants.
+func (f fields) first() string {
+	names := [...]string{
+		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing",
 	}
-	return "", false
+	return names[bits.TrailingZeros16(uint16(f))]
 }
 
-// givenFields names the fields that are set.
-func givenFields(r *Reply) []string {
-	given := make([]string, 0, 8)
-	for _, f := range [...]struct {
-		name string
-		set  bool
-	}{
-		{"text", r.Text != ""}, {"preview", r.Preview}, {"header", r.Header != ""}, {"footer", r.Footer != ""}, {"quote", r.Quote != ""},
-		{"file", r.File != nil}, {"location", r.Location != nil}, {"contacts", len(r.Contacts) > 0}, {"emoji", r.Emoji != ""},
-		{"template", r.Template != nil}, {"buttons", len(r.Buttons) > 0}, {"list", r.List != nil}, {"link", r.Link != nil},
-		{"flow", r.Flow != nil}, {"typing", r.Typing},
-	} {
-		if f.set {
-			given = append(given, f.name)
+// fieldsOf are the fields that a reply of this type may have.
+func fieldsOf(t ReplyType) (may fields, ok bool) {
+	const framed = fieldText | fieldHeader | fieldFooter
+	switch t {
+	case "", ReplyText:
+		may = fieldText | fieldPreview
+	case ReplyImage, ReplyVideo, ReplyDocument:
+		may = fieldText | fieldFile
+	case ReplyAudio, ReplyVoice, ReplySticker:
+		may = fieldFile
+	case ReplyLocation:
+		may = fieldLocation
+	case ReplyContacts:
+		may = fieldContacts
+	case ReplyReaction:
+		may = fieldEmoji
+	case ReplyTemplate:
+		may = fieldTemplate
+	case ReplyButtons:
+		may = framed | fieldButtons
+	case ReplyList:
+		may = framed | fieldList
+	case ReplyLink:
+		may = framed | fieldLink
+	case ReplyFlow:
+		may = framed | fieldFlow
+	case ReplyRead:
+		may = fieldTyping
+	default:
+		return 0, false
+	}
+	return may | fieldQuote, true
+}
+
+// fieldsIn are the fields that are set.
+func fieldsIn(r *Reply) (in fields) {
+	add := func(f fields, set bool) {
+		if set {
+			in |= f
 		}
 	}
-	return given
+	add(fieldText, r.Text != "")
+	add(fieldPreview, r.Preview)
+	add(fieldHeader, r.Header != "")
+	add(fieldFooter, r.Footer != "")
+	add(fieldQuote, r.Quote != "")
+	add(fieldFile, r.File != nil)
+	add(fieldLocation, r.Location != nil)
+	add(fieldContacts, len(r.Contacts) > 0)
+	add(fieldEmoji, r.Emoji != "")
+	add(fieldTemplate, r.Template != nil)
+	add(fieldButtons, len(r.Buttons) > 0)
+	add(fieldList, r.List != nil)
+	add(fieldLink, r.Link != nil)
+	add(fieldFlow, r.Flow != nil)
+	add(fieldTyping, r.Typing)
+	return in
 }
 
 // checker keeps the first thing that is wrong.
