@@ -183,7 +183,7 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 	now := s.o.Now()
 	e := &gateway.AttemptEnd{Attempt: a.ID, Message: m.ID, At: now, Outcome: out, By: by}
 	if again := out.Kind == gateway.OutcomeUnknown || out.Kind == gateway.OutcomeRetry && out.Scope != gateway.ScopeAccount; again && m.Reply.Type.Harmless() {
-		if a.N < harmlessTries {
+		if m.Tries() < harmlessTries {
 			e.NextAt = now
 		}
 		return e

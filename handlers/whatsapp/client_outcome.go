@@ -126,7 +126,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 		return retry(&c.throttled)
 	case known && code.Class == ClassUnhealthy:
 		return retry(&c.unhealthy)
-	case known && code.Class == ClassBusy && m.Attempts < code.Tries:
+	case known && code.Class == ClassBusy && m.Tries() < code.Tries:
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(code.Wait, asked)
 	case known && code.Class == ClassBusy:
 		o.Kind = gateway.OutcomeRejected

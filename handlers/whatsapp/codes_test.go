@@ -78,6 +78,11 @@ func TestBusyEnds(t *testing.T) {
 				t.Errorf("%d, attempt %d: %+v", code, attempt, o)
 			}
 		}
+		spared := outgoing(toPhone("15550100025"), "x", tries+3) // refused as an account before
+		spared.Message.Spared = tries + 2
+		if o := c.Send(t.Context(), spared); o.Kind != gateway.OutcomeRetry {
+			t.Errorf("%d: an attempt that was not about the message was a try: %+v", code, o)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func adminConversation(w *world) {
 			{Event: "ev_a2", Seq: 2, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now,
 				States: map[string]gateway.EventState{"bot": gateway.EventPending, "other": gateway.EventPending}},
 		},
-		Messages: []gateway.ConversationMessage{{Message: c.Messages[0].Message, Event: "ev_a1", State: gateway.MessageWaiting, DueAt: w.now}},
+		Messages: []gateway.ConversationMessage{{Message: c.Messages[0].Message, Event: "ev_a1", Type: gateway.ReplyText, State: gateway.MessageWaiting, DueAt: w.now}},
 	}
 	w.same("conversation", c, want)
 	if _, err := w.l.Conversation(w.ctx, "none", 10); !errors.Is(err, gateway.ErrNotFound) {
