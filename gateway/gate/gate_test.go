@@ -61,7 +61,7 @@ func chaos(t *testing.T, seed uint64) {
 	m := newModel()
 	m.pulls = 1
 	const convs = 12
-	total := 0
+	total, merges := 0, 0
 	for i := range convs {
 		n := 1 + r.IntN(5)
 		m.add(fmt.Sprintf("c%02d", i), n)
@@ -97,8 +97,14 @@ func chaos(t *testing.T, seed uint64) {
 			g.Pause(on)
 		case k < 82 && step < 250:
 			n := 1 + r.IntN(2)
-			g.Added(m.add(fmt.Sprintf("c%02d", r.IntN(convs)), n))
+			g.Added(m.add(m.root(fmt.Sprintf("c%02d", r.IntN(convs))), n))
 			total += n
+		case k < 84 && step < 250:
+			a, b := m.root(fmt.Sprintf("c%02d", r.IntN(convs))), m.root(fmt.Sprintf("c%02d", r.IntN(convs)))
+			if a != b {
+				merges++
+				g.Merged(m.merge(a, b))
+			}
 		default:
 			time.Sleep(time.Duration(r.IntN(1500)) * time.Millisecond) // virtual
 		}
@@ -116,6 +122,12 @@ func chaos(t *testing.T, seed uint64) {
 				t.Fatalf("seed %d: %s was settled in the order %v", seed, conv, seqs)
 			}
 		}
+	}
+	if len(m.early) > 0 || merges == 0 {
+		t.Fatalf("seed %d: of %d merges, offered before their time: %v", seed, merges, m.early)
+	}
+	if s := <-g.Stats(); s.Behind != 0 {
+		t.Fatalf("seed %d: nothing is left and something waits: %+v", seed, s)
 	}
 	if m.left() != 0 || done != total {
 		t.Fatalf("seed %d: %d of %d settled, %d left: %+v", seed, done, total, m.left(), <-g.Stats())

@@ -21,6 +21,8 @@ type model struct {
 	dead    []string
 	order   map[string][]int64 // seqs settled, by conversation
 	merges  []gateway.Merge
+	erased  map[int64]bool // rows, by N
+	early   []string       // conversations offered before one that was merged into them
 	life    time.Time
 	seq     uint64
 	ids     map[string]uint64
@@ -110,12 +112,58 @@ func (m *model) Heads(_ context.Context, _, after string, limit int) ([]gateway.
 func (m *model) Merges(context.Context) ([]gateway.Merge, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]gateway.Merge(nil), m.merges...), nil
+	var out []gateway.Merge
+	for _, x := range m.merges {
+		if m.busy(x.Conv) {
+			out = append(out, x)
+		}
+	}
+	return out, nil
+}
+
+// busy says whether something is pending in a conversation, or in one that became
+// part of it.
+func (m *model) busy(conv string) bool {
+	return len(m.pending[conv]) > 0 || m.behind(conv)
+}
+
+func (m *model) behind(conv string) bool {
+	for _, x := range m.merges {
+		if x.Into == conv && m.busy(x.Conv) {
+			return true
+		}
+	}
+	return false
+}
+
+// root is where new events of a conversation go.
+func (m *model) root(conv string) string {
+	for _, x := range m.merges {
+		if x.Conv == conv {
+			return m.root(x.Into)
+		}
+	}
+	return conv
+}
+
+// merge makes two conversations one and says what gates are told.
+func (m *model) merge(conv, into string) []gateway.Merge {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	x := gateway.Merge{Conv: conv, Into: into}
+	m.merges = append(m.merges, x)
+	if !m.busy(conv) {
+		return nil
+	}
+	return []gateway.Merge{x}
 }
 
 func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventRow, error) {
 	out := map[int64]*gateway.EventRow{}
 	for _, n := range ns {
+		if m.erased[n] {
+			continue
+		}
 		out[n] = &gateway.EventRow{N: n, ReceivedAt: time.Now(), Content: []byte("{}")}
 	}
 	return out, nil
@@ -146,6 +194,9 @@ func (m *model) offer(p *gateway.Pending) gateway.Offered {
 	if _, taken := m.stream[p.Conv]; taken {
 		m.fired++
 		return gateway.Offered{State: gateway.OfferClosed}
+	}
+	if m.behind(p.Conv) {
+		m.early = append(m.early, p.Conv)
 	}
 	m.seq++
 	m.ids[id] = m.seq

@@ -31,6 +31,8 @@ type rig struct {
 	takes time.Duration
 	next  int64
 	ids   atomic.Int64
+
+	merged []gateway.Merge // as the sender tells
 }
 
 type call struct {
@@ -67,6 +69,7 @@ func (r *rig) start(begin time.Time) {
 				r.judge.Kick()
 			}
 		},
+		Merged:      func(m []gateway.Merge) { r.merged = append(r.merged, m...) },
 		CallTimeout: 15 * time.Second, ExpireAfter: time.Hour, Now: time.Now, Log: zap.NewNop(),
 	})
 	r.judge = outbox.NewJudge(r.store.Ledger, r.sender.Wake, func() {}, time.Now, zap.NewNop(), nil)
