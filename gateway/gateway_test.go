@@ -372,3 +372,29 @@ func FuzzParseAnswer(f *testing.F) {
 		}
 	})
 }
+
+// What the ledger adds to stored content is read back by every reader, and Raw stays
+// the last field.
+func TestSupersede(t *testing.T) {
+	raw := json.RawMessage(`{"a":"}{"}`)
+	for _, c := range []Content{{Type: "reaction"}, {}, {Type: "edit", Text: `"superseded":"x"`, Raw: raw}} {
+		plain, err := EncodeContent(&c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := EventRow{ID: "ev_x", Kind: KindChange, Content: Supersede(plain, SupersededNewer)}
+		e, err := DecodeEvent(row.Body("ev_x"))
+		if err != nil {
+			t.Fatalf("%s: %v", row.Content, err)
+		}
+		c.Superseded = SupersededNewer
+		if d := cmp.Diff(c, e.Content); d != "" {
+			t.Errorf("content (-want +got):\n%s", d)
+		}
+	}
+	for _, none := range []string{"", "{}"} {
+		if got := string(Supersede([]byte(none), SupersededRevoked)); got != `{"superseded":"revoked"}` {
+			t.Errorf("of %q: %s", none, got)
+		}
+	}
+}
