@@ -377,23 +377,23 @@ func FuzzParseAnswer(f *testing.F) {
 // the last field.
 func TestSupersede(t *testing.T) {
 	raw := json.RawMessage(`{"a":"}{"}`)
-	for _, c := range []Content{{Type: "reaction"}, {}, {Type: "edit", Text: `"superseded":"x"`, Raw: raw}} {
-		plain, err := EncodeContent(&c)
+	for _, c := range []gateway.Content{{Type: "reaction"}, {}, {Type: "edit", Text: `"superseded":"x"`, Raw: raw}} {
+		plain, err := gateway.EncodeContent(&c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		row := EventRow{ID: "ev_x", Kind: KindChange, Content: Supersede(plain, SupersededNewer)}
-		e, err := DecodeEvent(row.Body("ev_x"))
+		row := gateway.EventRow{ID: "ev_x", Kind: gateway.KindChange, Content: gateway.Supersede(plain, gateway.SupersededNewer)}
+		e, err := gateway.DecodeEvent(row.Body("ev_x"))
 		if err != nil {
 			t.Fatalf("%s: %v", row.Content, err)
 		}
-		c.Superseded = SupersededNewer
+		c.Superseded = gateway.SupersededNewer
 		if d := cmp.Diff(c, e.Content); d != "" {
 			t.Errorf("content (-want +got):\n%s", d)
 		}
 	}
 	for _, none := range []string{"", "{}"} {
-		if got := string(Supersede([]byte(none), SupersededRevoked)); got != `{"superseded":"revoked"}` {
+		if got := string(gateway.Supersede([]byte(none), gateway.SupersededRevoked)); got != `{"superseded":"revoked"}` {
 			t.Errorf("of %q: %s", none, got)
 		}
 	}
