@@ -208,8 +208,9 @@ func (l *Ledger) root(c *conn, t *talk) (*talk, error) {
 	return t, nil
 }
 
-// learnFrom learns what a platform says about whom a message went to. There the
-// word of the platform is that all of these names are one person's.
+// learnFrom learns what a platform says about whom a message went to: all of these
+// names are one person's. Where two people are on record by ids of their own, the
+// message went to somebody else than we meant, and nothing is joined.
 func (l *Ledger) learnFrom(c *conn, conv string, ids []gateway.Identity, at time.Time) (merged []gateway.Merge, err error) {
 	t, err := l.talkOf(c, conv)
 	if err == nil {
@@ -218,12 +219,22 @@ func (l *Ledger) learnFrom(c *conn, conv string, ids []gateway.Identity, at time
 	if err != nil {
 		return nil, err
 	}
+	known := make([]gateway.Identity, 0, len(ids))
 	for _, id := range ids {
 		a, err := l.alias(c, aliasKey{t.platform, t.account, t.chat, id.Kind, id.Value})
 		if err != nil {
 			return nil, err
 		}
-		if a == nil || a.c == t.c || a.retired {
+		if a == nil || a.c == t.c {
+			known = append(known, id)
+			continue
+		}
+		people, err := c.number("SELECT count(DISTINCT c) FROM alias WHERE c IN (?, ?) AND kind <> ? AND retired = 0", t.c, a.c, kindPhone)
+		if err != nil {
+			return nil, err
+		}
+		if people > 1 || a.retired {
+			l.book.add(prefixOther+"alias_conflict", 1)
 			continue
 		}
 		other, err := l.talk(c, a.c)
@@ -238,8 +249,9 @@ func (l *Ledger) learnFrom(c *conn, conv string, ids []gateway.Identity, at time
 		if drains {
 			merged = append(merged, m)
 		}
+		known = append(known, id)
 	}
-	return merged, l.learn(c, t, ids, at, false)
+	return merged, l.learn(c, t, known, at, false)
 }
 
 // kinText finds a conversation and all draining ones that became part of it, or of

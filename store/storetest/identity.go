@@ -175,6 +175,15 @@ func identityByAnswer(w *world) {
 	w.must(w.l.EndAttempt(w.ctx, e))
 	w.same("merged in the middle of a send", e.Merged, []gateway.Merge{{Conv: other, Into: conv}})
 	w.same("the other's name", w.heard(w.chat("4", phone("5493511234567"))), conv)
+
+	// The answer names somebody who is on record as another person: the number went
+	// to them without a word. Nobody is joined.
+	ann, bob := w.heard(w.chat("5", bsuid("b.1"), phone("100"))), w.heard(w.chat("6", bsuid("b.2")))
+	w.say("7", "100", "for ann")
+	w.send(ann, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "x.3", Aliases: []gateway.Identity{phone("100"), bsuid("b.2")}})
+	w.same("ann", w.heard(w.chat("8", bsuid("b.1"))), ann)
+	w.same("bob", w.heard(w.chat("9", bsuid("b.2"))), bob)
+	w.same("conflicts", w.counter("alias_conflict"), int64(1))
 	w.balanced()
 }
 
