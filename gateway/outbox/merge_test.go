@@ -52,11 +52,11 @@ func TestMergeInTheMiddleOfASend(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		begun := make(chan struct{})
 		r.say = func(n int, m *gateway.Message) gateway.Outcome {
-			switch {
-			case m.Reply.Text == "o1":
+			switch m.Reply.Text {
+			case "o1":
 				<-begun // until the younger one's first is on its way
 				return gateway.Outcome{Kind: gateway.OutcomeAccepted, Aliases: []gateway.Identity{{Kind: "phone", Value: "young"}}}
-			case m.Reply.Text == "y1":
+			case "y1":
 				close(begun)
 				time.Sleep(3 * time.Second)
 			}
