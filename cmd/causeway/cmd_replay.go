@@ -22,7 +22,8 @@ func (c *cli) replayCommand() *cobra.Command {
 Workers see the events marked "origin": "replay" and only while nothing live of the
 conversation waits. What they answer is held until ` + "`causeway replay release RUN`" + `,
 unless --send-replies is given. The same --run asked for twice is one run, so a command
-whose answer was lost can be given again.
+whose answer was lost can be given again: it reads what was asked for first, up to what
+had arrived then. A run that a restart cuts short goes on by itself.
 
 --sealed is different: callbacks that no key opened are read again after the key is
 mended, and become events of their own, not a replay.

@@ -100,7 +100,8 @@ func TestDiskOfStoreFull(t *testing.T) {
 }
 
 // A read-only folder is told at the start: exit 2, naming it. (While the gateway
-// holds its files the system refuses to make their file system read-only.)
+// holds its files nobody can remount them read-only, but a disk with an error does:
+// TestDiskOfStoreTurnsReadOnly.)
 func TestDiskOfStoreReadOnly(t *testing.T) {
 	disk := tmpfs(t, "48m")
 	w := newWorld(t, worldOptions{})
