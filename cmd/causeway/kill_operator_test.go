@@ -5,18 +5,14 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/worker"
 	"github.com/causewayhq/causeway/handlers/admin"
-	"github.com/causewayhq/causeway/store/sqlite"
 )
 
 // steps are the boundaries beside the way that begin with a word.
@@ -193,7 +189,7 @@ func (l *load) more(i int) {
 // ended wants no run to be open in the store of a gateway that was stopped.
 func (w *world) ended() {
 	w.t.Helper()
-	s, err := sqlite.Open(w.t.Context(), filepath.Join(w.dir, "data"), sqlite.Options{Now: time.Now, Log: zap.NewNop()})
+	s, err := w.openStore()
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func (l *load) verify() (unknown int) {
 	w, t := l.w, l.w.t
 	t.Helper()
 	w.stop()
-	s, err := sqlite.Open(t.Context(), filepath.Join(w.dir, "data"), sqlite.Options{Now: time.Now, Log: zap.NewNop()})
+	s, err := w.openStore()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +139,13 @@ func (l *load) verify() (unknown int) {
 	}
 	l.platform(list)
 	return len(list)
+}
+
+// openStore opens the store of a gateway that was stopped. A process that another
+// test is just starting holds every lock of this one for a moment, until it is a
+// program of its own.
+func (w *world) openStore() (*sqlite.Store, error) {
+	return sqlite.Open(w.t.Context(), filepath.Join(w.dir, "data"), sqlite.Options{Now: time.Now, Log: zap.NewNop(), LockWait: 10 * time.Second})
 }
 
 // everyAnswered: what was answered 200 is in the archive byte for byte and in a
