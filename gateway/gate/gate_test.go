@@ -327,14 +327,14 @@ func TestBuriedAndNotWithdrawn(t *testing.T) {
 		start(t, m, app())
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if m.stream["c"] != s {
-			t.Fatalf("taken away while the application is down: %v", m.stream)
+		if got := m.at("c"); got != s {
+			t.Fatalf("taken away while the application is down: %v", got)
 		}
 		m.set(func() { m.pulls = 1 })
 		time.Sleep(85 * time.Second)
 		synctest.Wait()
-		if m.stream["c"] != s {
-			t.Fatalf("taken away too early: %v", m.stream)
+		if got := m.at("c"); got != s {
+			t.Fatalf("taken away too early: %v", got)
 		}
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
@@ -357,12 +357,12 @@ func TestWithdrawalIsOwed(t *testing.T) {
 		}
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
-		if len(m.dead) != 1 || m.stream["c"] != s {
-			t.Fatalf("dead %v, stream %v", m.dead, m.stream)
+		if got := m.at("c"); got != s {
+			t.Fatalf("the offer is %v, want %v", got, s)
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if m.stream["c"].delivery != m.pending["c"][0].Event {
+		if len(m.dead) != 1 || m.stream["c"].delivery != m.pending["c"][0].Event {
 			t.Errorf("stream %v, pending %v", m.stream, m.pending)
 		}
 	})

@@ -239,6 +239,13 @@ func (m *model) set(f func()) {
 	f()
 }
 
+// at is the offer that holds a conversation's place.
+func (m *model) at(conv string) stored {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stream[conv]
+}
+
 func (m *model) left() (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
