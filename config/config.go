@@ -32,6 +32,8 @@ type Config struct {
 	Applications []Application `yaml:"applications,omitempty" validate:"dive"`
 	// Limits bound what callers may cost.
 	Limits Limits `yaml:"limits"`
+	// Media is what is done with the files of messages.
+	Media Media `yaml:"media"`
 	// Log is what is written to standard error.
 	Log Log `yaml:"log"`
 }
@@ -223,6 +225,25 @@ type RejectStore struct {
 	Size  Bytes         `yaml:"size" validate:"min=0"`  // of all bodies [64MiB]
 	Count int           `yaml:"count" validate:"min=0"` // [10000]
 	Age   time.Duration `yaml:"age" validate:"min=0s"`  // [168h]
+}
+
+// Media is what is done with the files of messages. They are kept in the folder
+// "media" of the store's folder.
+type Media struct {
+	// Fetch brings the files that customers send into the store while their
+	// platform has them: 7 days, after which they are lost. [true]
+	Fetch bool `yaml:"fetch"`
+	// MaxSize is the largest file taken, from a platform or to be sent. Meta
+	// takes and hands out up to 100 MB. [100MiB]
+	MaxSize Bytes `yaml:"max_size" validate:"min=1024,max=2147483648"`
+	// Timeout is how long one file may take, IdleTimeout how long a platform may
+	// be silent meanwhile. Both are tried again. [5m, 30s]
+	Timeout     time.Duration `yaml:"timeout" validate:"min=1s,max=1h"`
+	IdleTimeout time.Duration `yaml:"idle_timeout" validate:"min=100ms,max=10m"`
+	// Parallel is how many files are fetched at one moment, PerAccount how many
+	// of one account. [8, 4]
+	Parallel   int `yaml:"parallel" validate:"min=1,max=256"`
+	PerAccount int `yaml:"per_account" validate:"min=1,max=256"`
 }
 
 // Log is what is written to standard error.

@@ -28,7 +28,8 @@ func Default() *Config {
 			AckTimeout:    3500 * time.Millisecond,
 			RejectStore:   RejectStore{Size: 64 << 20, Count: 10_000, Age: 7 * 24 * time.Hour},
 		},
-		Log: Log{Level: "info", Format: "json"},
+		Media: Media{Fetch: true, MaxSize: 100 << 20, Timeout: 5 * time.Minute, IdleTimeout: 30 * time.Second, Parallel: 8, PerAccount: 4},
+		Log:   Log{Level: "info", Format: "json"},
 	}
 }
 

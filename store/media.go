@@ -33,10 +33,10 @@ type MediaLedger interface {
 	File(ctx context.Context, file string) (gateway.File, error)
 	// Uploaded returns the id that a platform gave to a file, "" when there is
 	// none or it ends before now. SetUploaded remembers one, ForgetUploaded
-	// removes it when it is still this one.
+	// removes it.
 	Uploaded(ctx context.Context, u Upload, now time.Time) (id string, err error)
 	SetUploaded(ctx context.Context, u Upload, id string, until time.Time) error
-	ForgetUploaded(ctx context.Context, u Upload, id string) error
+	ForgetUploaded(ctx context.Context, u Upload) error
 }
 
 // MediaQuery selects files of events.

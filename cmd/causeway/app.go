@@ -15,10 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/gateway/relay"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/store"
+	"github.com/causewayhq/causeway/store/files"
 )
 
 // appOptions are what serve, the demo and tests hand in.
@@ -58,6 +60,9 @@ type app struct {
 	broker    *broker
 	parts     *parts
 	replays   *replays
+	files     *files.Store
+	fetcher   *media.Fetcher
+	uploader  *media.Uploader
 	creds     *credentials
 
 	public, admin net.Listener
@@ -118,7 +123,9 @@ func (a *app) wire() {
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
 		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
+		MediaLife: a.mediaLife, Media: a.mediaOf,
 	})
+	a.wireMedia()
 	a.replays = newReplays(a)
 	a.creds = newCredentials(o.Config.Accounts, a.dir, o.Now)
 	a.registerMetrics()
@@ -144,6 +151,8 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	run("judge", a.judge.Run)
 	run("sender", a.sender.Run)
+	run("media", a.fetcher.Run)
+	run("uploads", a.uploader.Run)
 	run("replays", a.replays.run)
 	run("broker", a.broker.run)
 	err = g.Wait()

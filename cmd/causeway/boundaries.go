@@ -22,5 +22,6 @@ func sideBoundaries() []string {
 		"gate.resolving", "gate.resolved", "gate.withdrawn",
 		"readmit.verified", "readmit.archived",
 		"replay.read", "replay.relayed", "replay.ending",
+		"media.stored", "media.committed",
 	}
 }

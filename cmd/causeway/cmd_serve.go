@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/store"
+	"github.com/causewayhq/causeway/store/files"
 	"github.com/causewayhq/causeway/store/sqlite"
 )
 
@@ -104,6 +106,9 @@ func (a *app) openStore(ctx context.Context) error {
 	}
 	a.archive, a.ledger = s.Archive, s.Ledger
 	a.closers = append(a.closers, s.Close)
+	if a.files, err = files.Open(filepath.Join(dir, mediaFolder)); err != nil {
+		return err
+	}
 	names := map[string]string{}
 	for _, acc := range a.o.Config.Accounts {
 		names[acc.Platform+"/"+acc.Name] = acc.Platform + "/" + acc.PlatformID()

@@ -17,9 +17,11 @@ import (
 // accounts by the platform's id, clients by account, applications. It does not
 // change while the process runs.
 type directory struct {
-	endpoints map[string]handlers.Endpoint // "platform/name"
-	accounts  map[string]string            // "platform/platform's id" -> name
-	clients   map[string]outbox.Client     // "platform/name"
+	endpoints map[string]handlers.Endpoint     // "platform/name"
+	accounts  map[string]string                // "platform/platform's id" -> name
+	clients   map[string]outbox.Client         // "platform/name"
+	media     map[string]*whatsapp.MediaClient // "platform/name"
+	uploads   *lateUploads
 	apps      []gateway.Application
 }
 
@@ -27,6 +29,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	d := &directory{
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
+		media: map[string]*whatsapp.MediaClient{}, uploads: &lateUploads{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]
@@ -37,8 +40,12 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 		d.endpoints[e.Platform+"/"+e.Name] = made
 	}
 	out := egress.New(egress.Options{})
+	slow := egress.New(egress.Options{Timeout: cfg.Media.Timeout}) // uploads take longer than messages
 	for i := range cfg.Accounts {
 		d.addAccount(&cfg.Accounts[i], out, now)
+		if err := d.addMedia(&cfg.Accounts[i], cfg.Media, slow, now); err != nil {
+			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
+		}
 	}
 	return d, nil
 }
@@ -91,6 +98,7 @@ func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func
 		}
 		d.clients[key+acc.Name] = whatsapp.NewClient(whatsapp.ClientConfig{
 			APIBase: acc.APIBase, PhoneNumberID: acc.PhoneNumberID, WABAID: acc.WABAID, AccessToken: acc.AccessToken.Reveal(),
+			Uploader: d.uploads,
 		}, out)
 	}
 }

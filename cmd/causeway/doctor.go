@@ -52,6 +52,9 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 	if err := x.a.checkCounters(ctx, &d); err != nil {
 		return admin.Report{}, err
 	}
+	if err := x.a.checkMedia(ctx, &d); err != nil {
+		return admin.Report{}, err
+	}
 	found, err := x.a.creds.findings(ctx)
 	if err != nil {
 		return admin.Report{}, err

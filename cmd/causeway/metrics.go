@@ -18,6 +18,7 @@ func (a *app) registerMetrics() {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newLedgerCollector(a),
+		newMediaCollector(a),
 	)
 }
 
@@ -28,6 +29,7 @@ type ledgerCollector struct {
 	items    *prometheus.Desc
 	events   *prometheus.Desc
 	messages *prometheus.Desc
+	media    *prometheus.Desc
 	counters *prometheus.Desc
 	queue    *prometheus.Desc
 	nats     *prometheus.Desc
@@ -43,6 +45,7 @@ func newLedgerCollector(a *app) *ledgerCollector {
 		items:    desc("items", "Decoded items by state; decoded is their sum.", "state"),
 		events:   desc("events", "Events an application wants, by state; wanted is their sum.", "app", "state"),
 		messages: desc("messages", "Outgoing messages by state; taken is their sum.", "state"),
+		media:    desc("media", "Files of events by state; wanted is their sum.", "state"),
 		counters: desc("ledger_count", "Other counts of the ledger.", "name"),
 		queue:    desc("archive_waiting", "Callbacks that wait for their commit."),
 		nats:     desc("nats_up", "1 when the streams can be used."),
@@ -51,7 +54,7 @@ func newLedgerCollector(a *app) *ledgerCollector {
 
 // Describe is for prometheus.Collector.
 func (l *ledgerCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.payloads, l.items, l.events, l.messages, l.counters, l.queue, l.nats} {
+	for _, d := range []*prometheus.Desc{l.payloads, l.items, l.events, l.messages, l.media, l.counters, l.queue, l.nats} {
 		ch <- d
 	}
 }
@@ -84,6 +87,8 @@ func (l *ledgerCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	each(gauge, l.messages, map[string]int64{"taken": m.Taken, "accepted": m.Accepted, "rejected": m.Rejected, "unknown": m.Unknown,
 		"expired": m.Expired, "cancelled": m.Cancelled, "waiting": m.Waiting, "held": m.Held})
+	f := s.Media
+	each(gauge, l.media, map[string]int64{"wanted": f.Wanted, "ready": f.Ready, "unavailable": f.Unavailable, "pending": f.Pending})
 	counters, err := l.a.ledger.Counters(ctx)
 	if err != nil {
 		l.a.o.Log.Warn("metrics.failed", zap.Error(err))

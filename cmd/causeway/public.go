@@ -120,4 +120,7 @@ func (a *app) relayed(r gateway.RelayResult) {
 	if r.Parked > 0 {
 		a.judge.Kick()
 	}
+	if r.Media > 0 {
+		a.fetcher.Kick()
+	}
 }

@@ -17,7 +17,7 @@ import (
 type Uploads interface {
 	Uploaded(ctx context.Context, account, file, mime string, now time.Time) (id string, err error)
 	SetUploaded(ctx context.Context, account, file, mime, id string, until time.Time) error
-	ForgetUploaded(ctx context.Context, account, file, mime, id string) error
+	ForgetUploaded(ctx context.Context, account, file, mime string) error
 }
 
 // Target takes files for one account.
@@ -112,10 +112,13 @@ func (u *Uploader) Upload(ctx context.Context, account, file, mime string) (id s
 	}
 }
 
-// Forget is called with an id that the platform did not take any more: the next
-// Upload brings the file there again.
-func (u *Uploader) Forget(ctx context.Context, account, file, mime, id string) error {
-	return u.o.Uploads.ForgetUploaded(ctx, account, file, mediaType(mime), id)
+// Forget is told that the platform did not take the id any more: the next Upload
+// brings the file there again. Two messages that find out one after the other
+// cost two uploads.
+func (u *Uploader) Forget(ctx context.Context, account, file, mime string) {
+	if err := u.o.Uploads.ForgetUploaded(ctx, account, file, mediaType(mime)); err != nil && ctx.Err() == nil {
+		u.o.Log.Warn("media.failed", zap.String("account", account), zap.Error(err))
+	}
 }
 
 // Run uploads until ctx ends.

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -39,6 +38,9 @@ type router struct {
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
 //	GET  /api/v1/messages                       viewer; ?state limit
+//	GET  /api/v1/media                          viewer; ?event account state before limit
+//	GET  /api/v1/media/{file}                   viewer; the bytes, ranges too
+//	POST /api/v1/media                          operator; the body is a file to be sent
 //	GET  /api/v1/sums                           viewer; ?recount=1
 //	GET  /api/v1/doctor                         viewer
 //	GET  /api/v1/accounts/{name}/doctor         operator: it costs calls at the platform
@@ -97,6 +99,9 @@ func NewRouter(o Options) http.Handler {
 	if a, ok := o.API.(Adopter); ok {
 		admin.POST("/adopt", r.adopt(a))
 	}
+	if m, ok := o.API.(Media); ok {
+		r.mediaRoutes(m, viewer, e.Group("/api/v1", r.allow(RoleViewer), patient), e.Group("/api/v1", r.allow(RoleOperator), patient))
+	}
 	return e
 }
 
@@ -121,10 +126,7 @@ func noStore(c *gin.Context) {
 // take longer than the listener's patience with its connection: the patience is
 // for clients that do not speak, and this one has.
 func bounded(c *gin.Context) {
-	conn := http.NewResponseController(c.Writer)
-	// A writer without deadlines, as in tests, has none to lift.
-	_ = conn.SetReadDeadline(time.Time{})
-	_ = conn.SetWriteDeadline(time.Time{})
+	patient(c)
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
 }
 

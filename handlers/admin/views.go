@@ -182,11 +182,18 @@ type (
 		Waiting   int64 `json:"waiting"`
 		Held      int64 `json:"held"`
 	}
+	mediaSums struct {
+		Wanted      int64 `json:"wanted"`
+		Ready       int64 `json:"ready"`
+		Unavailable int64 `json:"unavailable"`
+		Pending     int64 `json:"pending"`
+	}
 	sumsView struct {
 		Payloads payloadSums        `json:"payloads"`
 		Items    itemSums           `json:"items"`
 		Apps     map[string]appSums `json:"apps"`
 		Messages messageSums        `json:"messages"`
+		Media    mediaSums          `json:"media"`
 		// Broken has a sentence for every equation that does not hold.
 		Broken []string `json:"broken"`
 		// Lines are the equations with their numbers.
@@ -196,7 +203,7 @@ type (
 
 func viewSums(s *gateway.Sums) *sumsView {
 	v := &sumsView{
-		Payloads: payloadSums(s.Payloads), Items: itemSums(s.Items), Messages: messageSums(s.Messages),
+		Payloads: payloadSums(s.Payloads), Items: itemSums(s.Items), Messages: messageSums(s.Messages), Media: mediaSums(s.Media),
 		Apps: map[string]appSums{}, Broken: list(s.Broken()), Lines: list(s.Lines()),
 	}
 	for name, a := range s.Apps {

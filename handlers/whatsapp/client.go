@@ -96,7 +96,7 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 		return c.lost(err)
 	}
 	c.unreached.Over()
-	return c.answered(m, resp, to)
+	return c.staleUpload(ctx, m, c.answered(m, resp, to))
 }
 
 // request makes the body, or the outcome of a message that is not sent now.

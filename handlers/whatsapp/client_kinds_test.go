@@ -28,6 +28,8 @@ type uploads struct {
 	asks []string
 }
 
+func (u *uploads) Forget(context.Context, string, string, string) {}
+
 func (u *uploads) Upload(_ context.Context, account, file, mime string) (string, error) {
 	u.asks = append(u.asks, account+" "+file+" "+mime)
 	return "700001", u.err

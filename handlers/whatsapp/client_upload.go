@@ -3,6 +3,7 @@ package whatsapp
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -23,6 +24,9 @@ type Uploader interface {
 	// both reject the message. Anything else is tried again later, since an
 	// upload by itself sends nothing. No error holds a secret or a file's name.
 	Upload(ctx context.Context, account, file, mime string) (mediaID string, err error)
+	// Forget is told that the platform did not take the id that Upload returned:
+	// the next Upload brings the file there again.
+	Forget(ctx context.Context, account, file, mime string)
 }
 
 // uploaded returns the platform's id of a file of ours, or the outcome of a
@@ -47,4 +51,18 @@ func (c *Client) uploaded(ctx context.Context, m *gateway.Message) (mediaID stri
 
 func rejected(code, detail string) *gateway.Outcome {
 	return &gateway.Outcome{Kind: gateway.OutcomeRejected, Code: code, Detail: detail}
+}
+
+// staleUpload forgets the id of an upload when the platform's answer may be about
+// it, and lets the message go once more with a new one: it is certainly not sent.
+func (c *Client) staleUpload(ctx context.Context, m *gateway.Message, o gateway.Outcome) gateway.Outcome {
+	f := m.Reply.File
+	if c.config.Uploader == nil || f == nil || f.File == "" || o.Code != "100" && o.Code != "131009" && o.Code != "131053" {
+		return o
+	}
+	c.config.Uploader.Forget(ctx, m.Account, f.File, f.MIME)
+	if o.Kind == gateway.OutcomeRejected && m.Tries() < 2 {
+		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, time.Second
+	}
+	return o
 }

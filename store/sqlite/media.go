@@ -196,9 +196,9 @@ func (l *Ledger) SetUploaded(ctx context.Context, u store.Upload, id string, unt
 }
 
 // ForgetUploaded removes an id that the platform does not take any more.
-func (l *Ledger) ForgetUploaded(ctx context.Context, u store.Upload, id string) error {
+func (l *Ledger) ForgetUploaded(ctx context.Context, u store.Upload) error {
 	return l.write(ctx, false, 0, func(c *conn) error {
-		_, err := c.exec("DELETE FROM upload WHERE account = ? AND file = ? AND mime = ? AND id = ?", u.Account, u.File, u.MIME, id)
+		_, err := c.exec("DELETE FROM upload WHERE account = ? AND file = ? AND mime = ?", u.Account, u.File, u.MIME)
 		return err
 	})
 }

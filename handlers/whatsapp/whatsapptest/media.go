@@ -66,6 +66,17 @@ func (h *shelf) has(id string) bool {
 	return h.files[id] != nil || id == madeUpMedia
 }
 
+// forgot says whether an id was given out here and is not known any more.
+func (h *shelf) forgot(id string) bool {
+	n, err := strconv.Atoi(id)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return err == nil && n > firstMedia && n <= firstMedia+h.next && h.files[id] == nil
+}
+
+// firstMedia is below the ids that are given out.
+const firstMedia = 880000000000000
+
 // find returns a file whose id lives at now.
 func (h *shelf) find(id string, now time.Time) *shelved {
 	h.mu.Lock()
@@ -89,7 +100,7 @@ func (h *shelf) add(mime string, body []byte, until time.Time, uploaded bool) *s
 		h.files = map[string]*shelved{}
 	}
 	h.next++
-	f := &shelved{id: strconv.Itoa(880000000000000 + h.next), mime: mime, body: body, until: until, uploaded: uploaded}
+	f := &shelved{id: strconv.Itoa(firstMedia + h.next), mime: mime, body: body, until: until, uploaded: uploaded}
 	h.files[f.id] = f
 	return f
 }

@@ -153,9 +153,10 @@ func (s *Sandbox) file(b *sendBody) (words string, voice bool, o *objection) {
 	return caption, m.Voice != nil && *m.Voice, o
 }
 
-// hasMedia says whether an id can be one of an upload: Meta's are digits.
+// hasMedia says whether an id can be one of an upload: Meta's are digits, and ours
+// must still be there.
 func (s *Sandbox) hasMedia(id string) bool {
-	return len(id) <= 64 && strings.Trim(id, "0123456789") == ""
+	return !s.shelf.forgot(id) && len(id) <= 64 && strings.Trim(id, "0123456789") == ""
 }
 
 func webURL(s string) bool {
