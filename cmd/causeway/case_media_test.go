@@ -283,7 +283,7 @@ func TestKillAroundMedia(t *testing.T) {
 						t.Fatal(err)
 					}
 					if i == files-1 {
-						<-p.done
+						w.until(time.Minute, "it died", p.ended)
 						w.start("")
 					}
 					w.post(t.Context(), callback)
