@@ -85,6 +85,7 @@ func printMedia(w io.Writer, list mediaLines) {
 			what = "next try " + instant(m.NextAt) + " (" + amount(int64(m.Tries), "try", "tries") + " so far)"
 		case gateway.MediaUnavailable:
 			what = printable(m.Reason, 40)
+		default: // ready: the file's name
 		}
 		rows = append(rows, []string{m.Event, m.Account, instant(m.ReceivedAt), string(m.State), orDash(printable(m.MIME, 30)), dashZero(m.Size), what})
 	}
