@@ -7,6 +7,12 @@
 // the broker (one message per subject in CW_READY_<app>, new ones refused); the
 // gate only decides what is offered next, so two gates at once do no harm.
 //
+// A conversation that became part of another one (the same person under two names)
+// goes before it: the older one is not offered while the younger has anything
+// pending for the application. That is no more than its events would wait in one
+// conversation: a retry holds for its delay, a dead letter lets go, a paused
+// application is paused for both.
+//
 // Owner: one Gate per application, one goroutine that starts in Run and owns all
 // of its maps; others hand it work through channels. Failure: nothing here is
 // durable. After a restart, or when the broker lost its streams, every head is

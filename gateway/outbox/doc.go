@@ -8,6 +8,10 @@
 // marker, or a person, settles it. The next message of a conversation leaves only
 // when the one before has an outcome, or its wait for evidence is over.
 //
+// Messages of a conversation that became part of another one leave before those of
+// that one. Each of them ends in bounded time: it is taken, refused, given up as
+// unknown, or expires. Held replies of a replay hold nobody.
+//
 // Which failures may be tried again (case 24): only those in which no byte of the
 // request was written, and answers in which the platform says that it did not
 // take the message. Everything else, a 500 without a known code included, is

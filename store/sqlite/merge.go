@@ -114,6 +114,7 @@ func firstEvent(c *conn, key int64) (int64, error) {
 }
 
 func (l *Ledger) moveAliases(c *conn, from, to *talk) error {
+	l.book.touched = true
 	err := c.query("SELECT kind, value FROM alias WHERE c = ?", func(r row) error {
 		if a := l.book.aliases[aliasKey{from.platform, from.account, from.chat, r.str(0), string(r.blob(1))}]; a != nil {
 			a.c = to.c
@@ -123,7 +124,6 @@ func (l *Ledger) moveAliases(c *conn, from, to *talk) error {
 	if err != nil {
 		return err
 	}
-	l.book.touched = true
 	_, err = c.exec("UPDATE alias SET c = ? WHERE c = ?", to.c, from.c)
 	return err
 }
