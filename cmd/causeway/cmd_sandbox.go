@@ -57,6 +57,9 @@ and of the fake WhatsApp:
                              state approved, paused, disabled, syncing or held. GET templates lists them
   PUT  statuses              {"version","sent_ms","delivered_ms","read_ms","played_ms"}: when statuses
                              come (-1: never); up to version 23 with a conversation
+  POST media                 {"mime","text"}: a file at Meta; answers the "media" of a simulate
+  POST media-faults          what goes wrong with files: slow, gone, another hash, a redirect …
+  PUT  template              a template that exists, and its state
   POST deliver               any JSON: signed and delivered
   POST verify                {"verify_token"}: the GET that Meta makes for a callback URL
   PUT  callback              {"url"}: where callbacks go

@@ -12,8 +12,12 @@
 // see package sandbox. Shapes: Meta, Cloud API reference "messages", webhook
 // reference, error codes.
 //
-// It serves tests, `causeway sandbox` and the demo. It keeps its log of calls
-// in memory.
+// Bodies of callbacks are made in one place, by Business: every kind that Meta
+// documents (Kinds), many in one POST, in Meta's form on the wire. Customers may
+// hide their number, change it, and sit in groups (SetCustomer, Move, SetGroup).
+//
+// It serves tests, `causeway sandbox`, `causeway simulate` and the demo. It keeps
+// its log of calls in memory.
 //
 // Owner: whoever calls New closes it; Close waits for every goroutine.
 // Failure: a callback that is not taken is tried again; giving up is logged and

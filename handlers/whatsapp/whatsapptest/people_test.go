@@ -111,6 +111,9 @@ func TestWhichStatusesCome(t *testing.T) {
 		want  []string
 	}{
 		"text":             {rest: aText, want: []string{"sent", "delivered", "read"}},
+		"voice note":       {rest: `"type":"audio","audio":{"link":"https://files.example.test/note.ogg","voice":true}`, want: []string{"sent", "delivered", "read", "played"}},
+		"a sound file":     {rest: `"type":"audio","audio":{"link":"https://files.example.test/song.mp3"}`, want: []string{"sent", "delivered", "read"}},
+		"reaction":         {rest: `"type":"reaction","reaction":{"message_id":"wamid.HBgLMTU1NTAxMDAwMjUVAgASGBQzQQA=","emoji":"👍"}`, want: []string{"sent"}},
 		"never read":       {rest: aText, way: whatsapptest.Statuses{ReadMS: -1}, want: []string{"sent", "delivered"}},
 		"failed at once":   {rest: aText, fault: sandbox.Fault{FailCode: 131047}, want: []string{"failed!131047"}},
 		"failed afterward": {rest: aText, fault: sandbox.Fault{FailCode: 131049, FailAfterSent: true}, want: []string{"sent", "failed!131049"}},
