@@ -97,6 +97,9 @@ func checkAnswered(replies []Reply, raw []byte) error {
 		if r.Flow != nil && string(r.Flow.Data) == "null" {
 			r.Flow.Data = nil
 		}
+		if r.Card != nil && string(r.Card.Content) == "null" {
+			r.Card.Content = nil
+		}
 		if err := CheckReply(r); err != nil {
 			return fmt.Errorf("%w: replies[%d].%w", ErrBadAnswer, i, err)
 		}

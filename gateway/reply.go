@@ -23,6 +23,14 @@ const (
 	ReplyList     ReplyType = "list"    // a menu of rows
 	ReplyLink     ReplyType = "link"    // one button that opens a URL
 	ReplyFlow     ReplyType = "flow"    // one button that opens a form
+	ReplyMarkdown ReplyType = "markdown"
+	ReplyNews     ReplyType = "news" // up to eight cards that open a page each
+	// ReplyCard is a card in the platform's own form, or the change of one whose
+	// button was pressed.
+	ReplyCard ReplyType = "card"
+	// ReplyRecall takes back a message of ours, named by Quote: the platform's id
+	// of it (external_id of its result).
+	ReplyRecall ReplyType = "recall"
 	// ReplyRead marks the customer's message read, and may show that we type.
 	// It is no message: nothing is delivered, no status follows, and repeating
 	// it does no harm.
@@ -46,8 +54,8 @@ type Reply struct {
 	// Header and Footer of buttons, list, link and flow.
 	Header string `json:"header,omitempty"`
 	Footer string `json:"footer,omitempty"`
-	// Quote is the platform's id of the message this one answers. For reaction
-	// and read it is the message they are about and required.
+	// Quote is the platform's id of the message this one answers. For reaction,
+	// read and recall it is the message they are about and required.
 	Quote    string         `json:"quote,omitempty"`
 	File     *FileReply     `json:"file,omitempty"`
 	Location *Location      `json:"location,omitempty"`
@@ -58,6 +66,8 @@ type Reply struct {
 	List     *MenuReply     `json:"list,omitempty"`
 	Link     *LinkReply     `json:"link,omitempty"`
 	Flow     *FormReply     `json:"flow,omitempty"`
+	News     []Article      `json:"news,omitempty"`
+	Card     *CardReply     `json:"card,omitempty"`
 	// Typing shows that we write, with read.
 	Typing bool `json:"typing,omitempty"`
 }
@@ -105,4 +115,24 @@ type FormReply struct {
 	Action string          `json:"action,omitempty"` // navigate or data_exchange
 	Screen string          `json:"screen,omitempty"`
 	Data   json.RawMessage `json:"data,omitempty"`
+}
+
+// Article is one card of a news message.
+type Article struct {
+	Title       string `json:"title"`
+	Description string `json:"description,omitempty"`
+	URL         string `json:"url"`               // the page that it opens; http or https
+	Picture     string `json:"picture,omitempty"` // URL of a picture; http or https
+}
+
+// CardReply is a card, or with Code what becomes of one that was sent.
+type CardReply struct {
+	// Content is the card: an object in the platform's form.
+	Content json.RawMessage `json:"content,omitempty"`
+	// Code is what the platform gave for one change of a card: with the event of
+	// a pressed button. Empty for a new card.
+	Code string `json:"code,omitempty"`
+	// Button changes only the text of the pressed button, which can then not be
+	// pressed again. In place of Content, together with Code.
+	Button string `json:"button,omitempty"`
 }

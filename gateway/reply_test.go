@@ -44,6 +44,12 @@ func goodReplies() []string {
 		`{"type":"flow","text":"b","flow":{"id":"123","title":"Book now","action":"data_exchange","data":null}}`,
 		`{"type":"read","quote":"wamid.1"}`,
 		`{"type":"read","quote":"wamid.1","typing":true}`,
+		`{"type":"markdown","text":"**b** <font color=\"info\">g</font>"}`,
+		`{"type":"news","news":[{"title":"t","description":"d","url":"http://intra.test/a?b=1&c=2","picture":"https://x.test/p.png"},{"title":"u","url":"https://x.test"}]}`,
+		`{"type":"card","card":{"content":{"card_type":"text_notice","n":9007199254740993}}}`,
+		`{"type":"card","card":{"content":{"card_type":"text_notice"},"code":"k-1"}}`,
+		`{"type":"card","card":{"content":null,"code":"k-1","button":"Done"}}`,
+		`{"type":"recall","quote":"msgid-1"}`,
 	}
 }
 
@@ -99,7 +105,7 @@ func TestGoodReplies(t *testing.T) {
 	for _, typ := range []gateway.ReplyType{
 		gateway.ReplyText, gateway.ReplyImage, gateway.ReplyAudio, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplySticker,
 		gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyTemplate, gateway.ReplyButtons, gateway.ReplyList,
-		gateway.ReplyLink, gateway.ReplyFlow, gateway.ReplyRead,
+		gateway.ReplyLink, gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall,
 	} {
 		if !seen[typ] {
 			t.Errorf("no good reply of type %s", typ)
@@ -214,6 +220,27 @@ func TestBadReplies(t *testing.T) {
 		{flow(`,"screen":"S","data":["SECRETWORDS"]`), "flow.data must be a JSON object"},
 		{flow(`,"screen":"S","data":{}`), "flow.data must be a JSON object with at least one field"},
 		{`{"type":"read"}`, "quote must be 1 to 512"},
+		{`{"type":"recall"}`, "quote must be 1 to 512"},
+		{`{"type":"recall","quote":"m","text":"SECRETWORDS"}`, "text must be empty in a reply of type recall"},
+		{`{"type":"markdown"}`, "text must be 1 to 65536 bytes"},
+		{`{"type":"markdown","text":"x","preview":true}`, "preview must be empty in a reply of type markdown"},
+		{`{"type":"news"}`, "news must be 1 to 8 articles"},
+		{`{"type":"news","news":[` + many(9, `{"title":"t","url":"https://x.test"}`) + `]}`, "news must be 1 to 8 articles"},
+		{`{"type":"news","news":[{"url":"https://SECRETWORDS.test"}]}`, "news[0].title must be 1 to 128"},
+		{`{"type":"news","news":[{"title":"` + long(129) + `","url":"https://x.test"}]}`, "news[0].title must be 1 to 128"},
+		{`{"type":"news","news":[{"title":"t","url":"https://x.test","description":"` + long(513) + `"}]}`, "news[0].description must be 0 to 512"},
+		{`{"type":"news","news":[{"title":"t"}]}`, "news[0].url must be an http or https URL"},
+		{`{"type":"news","news":[{"title":"t","url":"javascript:SECRETWORDS"}]}`, "news[0].url must be an http or https URL"},
+		{`{"type":"news","news":[{"title":"t","url":"https://x.test","picture":"ftp://SECRETWORDS"}]}`, "news[0].picture must be an http or https URL"},
+		{`{"type":"news","news":[{"title":"t","url":"https://x.test"}],"text":"SECRETWORDS"}`, "text must be empty in a reply of type news"},
+		{`{"type":"card"}`, "card must say which card"},
+		{`{"type":"card","card":{"code":"SECRETWORDS"}}`, "card must have exactly one of content and button"},
+		{`{"type":"card","card":{"content":{"a":"SECRETWORDS"},"button":"b","code":"c"}}`, "card must have exactly one of content and button"},
+		{`{"type":"card","card":{"content":["SECRETWORDS"]}}`, "card.content must be a JSON object"},
+		{`{"type":"card","card":{"content":{"a":"` + strings.Repeat("SECRETWORDS", gateway.MaxReplyBytes/11+1) + `"}}}`, "card.content must be a JSON object"},
+		{`{"type":"card","card":{"button":"SECRETWORDS"}}`, "card.code must be set together with card.button"},
+		{`{"type":"card","card":{"button":"b","code":"SECRET WORDS"}}`, "card.code must be 1 to 1024"},
+		{`{"type":"card","card":{"button":"` + long(129) + `","code":"c"}}`, "card.button must be 0 to 128"},
 		{`{"type":"read","quote":"w","text":"SECRETWORDS"}`, "text must be empty in a reply of type read"},
 	} {
 		_, err := parse(c.reply)
@@ -275,6 +302,8 @@ func TestAnswerSchema(t *testing.T) {
 		`{"type":"contacts"}`, `{"type":"reaction","emoji":"👍"}`, `{"type":"template"}`, `{"type":"template","template":{"name":"t"}}`, `{"type":"buttons","text":"b"}`,
 		`{"type":"buttons","text":"b","buttons":[{"id":"1"},{"id":"2"},{"id":"3"},{"id":"4"}]}`, `{"type":"list","text":"b"}`,
 		`{"type":"list","text":"b","list":{"button":"b","sections":[]}}`, `{"type":"link","text":"b"}`, `{"type":"flow","text":"b"}`, `{"type":"read"}`,
+		`{"type":"recall"}`, `{"type":"markdown"}`, `{"type":"news"}`, `{"type":"news","news":[]}`, `{"type":"news","news":[{"title":"t"}]}`, `{"type":"news","news":[{"title":"t","url":"ftp://x.test"}]}`,
+		`{"type":"card"}`, `{"type":"card","card":{}}`, `{"type":"card","card":{"button":"b"}}`, `{"type":"card","card":{"content":{},"button":"b","code":"c"}}`,
 		`{"type":"link","text":"b","header":"` + strings.Repeat("x", 61) + `","link":{"title":"t","url":"https://x.test"}}`,
 	} {
 		if valid(r) == nil {
@@ -307,7 +336,7 @@ func TestReadmeReplies(t *testing.T) {
 		}
 		seen[a.Replies[1].Type] = true
 	}
-	if len(seen) != 16 {
+	if len(seen) != 20 {
 		t.Errorf("examples of %d types", len(seen))
 	}
 }

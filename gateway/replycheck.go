@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"mime"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,7 +16,8 @@ import (
 // Limits of a reply, in characters where nothing else is said. Those of texts,
 // ids and URLs are ours, wide enough for every platform; those of captions,
 // buttons and lists are WhatsApp's, the one platform that has these kinds so far
-// (Meta, Cloud API reference "messages"). What a platform allows less of, its
+// (Meta, Cloud API reference "messages"); those of articles are WeCom's (90236),
+// which counts bytes and so allows less. What a platform allows less of, its
 // client refuses.
 const (
 	MaxReplyBytes     = 64 << 10 // of a text, of components and of data, in bytes
@@ -33,6 +35,10 @@ const (
 	MaxRowIDChars     = 200
 	MaxContacts       = 257
 	MaxURLChars       = 2048
+	MaxArticles       = 8
+	MaxArticleChars   = 128 // title of an article
+	MaxArticleText    = 512 // description of an article
+	MaxCardCodeChars  = 1024
 	MaxIDChars        = 512 // an id of the platform, a token
 	maxNameChars      = 240 // names of files, places and people
 	maxEmojiChars     = 16  // a family with skin colours has eleven
@@ -54,7 +60,7 @@ func CheckReply(r *Reply) error {
 	var c checker
 	c.quote(r)
 	switch r.Type {
-	case "", ReplyText:
+	case "", ReplyText, ReplyMarkdown:
 		if r.Text == "" || len(r.Text) > MaxReplyBytes || !utf8.ValidString(r.Text) {
 			c.fail("text", fmt.Sprintf("must be 1 to %d bytes of UTF-8", MaxReplyBytes))
 		}
@@ -81,12 +87,16 @@ func CheckReply(r *Reply) error {
 	case ReplyFlow:
 		c.frame(r, MaxBodyChars)
 		c.flow(r.Flow)
-	case ReplyRead: // its quote is all it has
+	case ReplyNews:
+		c.news(r.News)
+	case ReplyCard:
+		c.card(r.Card)
+	case ReplyRead, ReplyRecall: // the quote is all they have
 	}
 	return c.err
 }
 
-const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, read"
+const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, markdown, news, card, recall, read"
 
 func typeName(t ReplyType) ReplyType {
 	if t == "" {
@@ -96,7 +106,7 @@ func typeName(t ReplyType) ReplyType {
 }
 
 // fields is a set of fields of a reply.
-type fields uint16
+type fields uint32
 
 const (
 	fieldText fields = 1 << iota
@@ -114,14 +124,16 @@ const (
 	fieldLink
 	fieldFlow
 	fieldTyping
+	fieldNews
+	fieldCard
 )
 
 // first names the first field of the set, in the order of the constants.
 func (f fields) first() string {
 	names := [...]string{
-		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing",
+		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing", "news", "card",
 	}
-	return names[bits.TrailingZeros16(uint16(f))]
+	return names[bits.TrailingZeros32(uint32(f))]
 }
 
 // fieldsOf are the fields that a reply of this type may have.
@@ -150,6 +162,13 @@ func fieldsOf(t ReplyType) (may fields, ok bool) {
 		may = framed | fieldLink
 	case ReplyFlow:
 		may = framed | fieldFlow
+	case ReplyMarkdown:
+		may = fieldText
+	case ReplyNews:
+		may = fieldNews
+	case ReplyCard:
+		may = fieldCard
+	case ReplyRecall:
 	case ReplyRead:
 		may = fieldTyping
 	default:
@@ -180,6 +199,8 @@ func fieldsIn(r *Reply) (in fields) {
 	add(fieldLink, r.Link != nil)
 	add(fieldFlow, r.Flow != nil)
 	add(fieldTyping, r.Typing)
+	add(fieldNews, len(r.News) > 0)
+	add(fieldCard, r.Card != nil)
 	return in
 }
 
@@ -211,16 +232,28 @@ func (c *checker) word(field, s string, most int) {
 }
 
 func (c *checker) quote(r *Reply) {
-	if r.Quote != "" || r.Type == ReplyReaction || r.Type == ReplyRead {
+	if r.Quote != "" || r.Type == ReplyReaction || r.Type == ReplyRead || r.Type == ReplyRecall {
 		c.word("quote", r.Quote, MaxIDChars)
 	}
 }
 
 func (c *checker) https(field, s string) {
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(s) > MaxURLChars || strings.ContainsFunc(s, unicode.IsSpace) {
+	if !address(s, "https") {
 		c.fail(field, fmt.Sprintf("must be an https URL of at most %d characters, without user and password", MaxURLChars))
 	}
+}
+
+func (c *checker) page(field, s string) {
+	if !address(s, "http", "https") {
+		c.fail(field, fmt.Sprintf("must be an http or https URL of at most %d characters, without user and password", MaxURLChars))
+	}
+}
+
+// address says whether s is a URL of one of the schemes as a customer may get it.
+func address(s string, schemes ...string) bool {
+	u, err := url.Parse(s)
+	return err == nil && slices.Contains(schemes, u.Scheme) && u.Hostname() != "" && u.User == nil && len(s) <= MaxURLChars &&
+		!strings.ContainsFunc(s, unicode.IsSpace)
 }
 
 func (c *checker) file(r *Reply) {

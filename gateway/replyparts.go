@@ -185,3 +185,38 @@ func (c *checker) flow(f *FormReply) {
 		}
 	}
 }
+
+func (c *checker) news(articles []Article) {
+	if n := len(articles); n == 0 || n > MaxArticles {
+		c.fail("news", fmt.Sprintf("must be 1 to %d articles", MaxArticles))
+	}
+	for i := range articles {
+		a, at := &articles[i], fmt.Sprintf("news[%d].", i)
+		c.chars(at+"title", a.Title, 1, MaxArticleChars)
+		c.chars(at+"description", a.Description, 0, MaxArticleText)
+		c.page(at+"url", a.URL)
+		if a.Picture != "" {
+			c.page(at+"picture", a.Picture)
+		}
+	}
+}
+
+// card checks what is the same on every platform; the fields of a card are for
+// the platform's client.
+func (c *checker) card(card *CardReply) {
+	switch {
+	case card == nil:
+		c.fail("card", "must say which card")
+		return
+	case (card.Content == nil) == (card.Button == ""):
+		c.fail("card", "must have exactly one of content and button")
+	case card.Button != "" && card.Code == "":
+		c.fail("card.code", "must be set together with card.button")
+	case card.Content != nil:
+		c.jsonOf("card.content", card.Content, '{', "a JSON object, the platform's card,")
+	}
+	c.chars("card.button", card.Button, 0, MaxArticleChars)
+	if card.Code != "" {
+		c.word("card.code", card.Code, MaxCardCodeChars)
+	}
+}

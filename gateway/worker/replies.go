@@ -146,6 +146,50 @@ func Flow(body string, form gateway.FormReply) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyFlow, Text: body, Flow: &form})
 }
 
+// Markdown makes one reply per text, in the platform's kind of Markdown (WeCom).
+func Markdown(texts ...string) []gateway.Reply {
+	out := make([]gateway.Reply, len(texts))
+	for i, t := range texts {
+		out[i] = gateway.Reply{Type: gateway.ReplyMarkdown, Text: t}
+	}
+	return out
+}
+
+// News is one to eight cards, each of which opens a page (WeCom).
+func News(articles ...gateway.Article) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyNews, News: articles})
+}
+
+// Article is a card of News; description and picture (a URL) may be "".
+func Article(title, description, url, picture string) gateway.Article {
+	return gateway.Article{Title: title, Description: description, URL: url, Picture: picture}
+}
+
+// Card is a card in the platform's own JSON; WeCom's template cards. Without a
+// task_id it gets the message's own id as one, which comes back when it is
+// pressed.
+func Card(content json.RawMessage) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Content: content}})
+}
+
+// ChangeCard puts another card in the place of the one that was pressed. code is
+// what came with the press; WeCom takes it once, within 72 hours.
+func ChangeCard(code string, content json.RawMessage) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Content: content, Code: code}})
+}
+
+// ChangeButton changes the text of the button that was pressed, which can then not
+// be pressed again; code as for ChangeCard.
+func ChangeButton(code, text string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Button: text, Code: code}})
+}
+
+// Recall takes back a message of ours by the platform's id of it, external_id of
+// its result (WeCom: within 24 hours).
+func Recall(messageID string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyRecall, Quote: messageID})
+}
+
 // Read marks the customer's message with this id (the event's ID) read. It is no
 // message: it holds up no other reply, and it does no harm when it comes twice or
 // is lost.

@@ -32,7 +32,12 @@ func TestConstructors(t *testing.T) {
 		gateway.ReplyList:     worker.List("b", "o", worker.Section("", worker.Row("1", "t", ""))),
 		gateway.ReplyLink:     worker.Link("b", "t", "https://x.test"),
 		gateway.ReplyFlow:     worker.Flow("b", gateway.FormReply{ID: "1", Title: "t"}),
-		gateway.ReplyRead:     worker.Join(worker.Read("wamid.1"), worker.Typing("wamid.1")),
+		gateway.ReplyMarkdown: worker.Markdown("**b**", "c"),
+		gateway.ReplyNews:     worker.News(worker.Article("t", "d", "https://x.test", "https://x.test/p.png"), worker.Article("t", "", "http://x.test", "")),
+		gateway.ReplyCard: worker.Join(worker.Card(json.RawMessage(`{"card_type":"text_notice"}`)),
+			worker.ChangeCard("code", json.RawMessage(`{"card_type":"text_notice"}`)), worker.ChangeButton("code", "Done")),
+		gateway.ReplyRecall: worker.Recall("msgid"),
+		gateway.ReplyRead:   worker.Join(worker.Read("wamid.1"), worker.Typing("wamid.1")),
 	} {
 		for i := range replies {
 			if err := gateway.CheckReply(&replies[i]); err != nil || replies[i].Type != typ {
@@ -41,7 +46,7 @@ func TestConstructors(t *testing.T) {
 		}
 		seen[typ] = true
 	}
-	if len(seen) != 16 {
+	if len(seen) != 20 {
 		t.Errorf("%d types", len(seen))
 	}
 	plain := worker.Text("a", "b")

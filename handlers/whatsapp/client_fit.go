@@ -77,7 +77,7 @@ func forGroups(t gateway.ReplyType) bool {
 		gateway.ReplyDocument, gateway.ReplySticker:
 		return true
 	case gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink,
-		gateway.ReplyFlow, gateway.ReplyRead:
+		gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall:
 	}
 	return false
 }

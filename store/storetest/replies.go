@@ -35,6 +35,11 @@ func outboxKinds(w *world) {
 		{Type: "list", Text: "b", List: &gateway.MenuReply{Button: "o", Sections: []gateway.MenuSection{{Rows: []gateway.Choice{{ID: "1", Title: "t", Description: "d"}}}}}},
 		{Type: "link", Text: "b", Link: &gateway.LinkReply{Title: "t", URL: "https://x.test"}},
 		{Type: "flow", Text: "b", Flow: &gateway.FormReply{ID: "1", Title: "t", Screen: "S", Data: json.RawMessage(`{"a":[1,{"b":null}]}`)}},
+		{Type: "markdown", Text: "**b** <font color=\"info\">g</font>"},
+		{Type: "news", News: []gateway.Article{{Title: "t", Description: "d", URL: "https://x.test/?a=1&b=<2>", Picture: "https://x.test/p"}}},
+		{Type: "card", Card: &gateway.CardReply{Content: json.RawMessage(`{"card_type":"text_notice","n":9007199254740993.10}`), Code: "c"}},
+		{Type: "card", Card: &gateway.CardReply{Button: "done", Code: "c"}},
+		{Type: "recall", Quote: "msgid"},
 		{Type: "read", Quote: "wamid.q", Typing: true},
 	}
 	conv := w.reply("a1", "1", replies...)
