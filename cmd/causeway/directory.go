@@ -6,6 +6,7 @@ import (
 
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/egress"
@@ -21,6 +22,7 @@ type directory struct {
 	accounts  map[string]string                // "platform/platform's id" -> name
 	clients   map[string]outbox.Client         // "platform/name"
 	media     map[string]*whatsapp.MediaClient // "platform/name"
+	targets   map[string]media.Target          // uploads, by the account's name
 	uploads   *lateUploads
 	apps      []gateway.Application
 }
@@ -29,7 +31,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	d := &directory{
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
-		media: map[string]*whatsapp.MediaClient{}, uploads: &lateUploads{},
+		media: map[string]*whatsapp.MediaClient{}, targets: map[string]media.Target{}, uploads: &lateUploads{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]
@@ -42,7 +44,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	out := egress.New(egress.Options{})
 	slow := egress.New(egress.Options{Timeout: cfg.Media.Timeout}) // uploads take longer than messages
 	for i := range cfg.Accounts {
-		d.addAccount(&cfg.Accounts[i], out, now)
+		d.addAccount(&cfg.Accounts[i], out, slow, now)
 		if err := d.addMedia(&cfg.Accounts[i], cfg.Media, slow, now); err != nil {
 			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
 		}
@@ -78,7 +80,7 @@ func wecomRing(e *config.Endpoint) []wecom.Credential {
 	return ring
 }
 
-func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func() time.Time) {
+func (d *directory) addAccount(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
 	key := acc.Platform + "/"
 	switch acc.Platform {
 	case "wecom":
@@ -86,9 +88,10 @@ func (d *directory) addAccount(acc *config.Account, out *egress.Client, now func
 		if _, taken := d.accounts[key+acc.CorpID+"/"]; !taken { // events of the whole corp
 			d.accounts[key+acc.CorpID+"/"] = acc.Name
 		}
-		d.clients[key+acc.Name] = wecom.NewClient(wecom.ClientConfig{
-			APIBase: acc.APIBase, CorpID: acc.CorpID, AgentID: acc.AgentID, Secret: acc.Secret.Reveal(),
+		client := wecom.NewClient(wecom.ClientConfig{
+			APIBase: acc.APIBase, CorpID: acc.CorpID, AgentID: acc.AgentID, Secret: acc.Secret.Reveal(), Uploader: d.uploads,
 		}, out, now)
+		d.clients[key+acc.Name], d.targets[acc.Name] = client, wecom.NewUploads(client, slow)
 	default:
 		d.accounts[key+acc.PlatformID()] = acc.Name
 		if waba := key + "waba:" + acc.WABAID; acc.WABAID != "" {

@@ -34,9 +34,10 @@ func (d *directory) addMedia(acc *config.Account, m config.Media, out *egress.Cl
 		Route: egress.Route{Hosts: whatsapp.MediaHosts(), Base: base}, Token: acc.AccessToken.Reveal(), TokenHosts: whatsapp.MediaTokenHosts(),
 		Timeout: m.Timeout, Idle: m.IdleTimeout,
 	})
-	d.media[acc.Platform+"/"+acc.Name] = whatsapp.NewMediaClient(whatsapp.ClientConfig{
+	client := whatsapp.NewMediaClient(whatsapp.ClientConfig{
 		APIBase: acc.APIBase, PhoneNumberID: acc.PhoneNumberID, AccessToken: acc.AccessToken.Reveal(),
 	}, fetch, out, now)
+	d.media[acc.Platform+"/"+acc.Name], d.targets[acc.Name] = client, client
 	return nil
 }
 
@@ -46,7 +47,7 @@ type lateUploads struct {
 	to atomic.Pointer[media.Uploader]
 }
 
-// Upload is for whatsapp.Uploader.
+// Upload is for the platforms' Uploader.
 func (l *lateUploads) Upload(ctx context.Context, account, file, mime string) (string, error) {
 	u := l.to.Load()
 	if u == nil {
@@ -55,7 +56,7 @@ func (l *lateUploads) Upload(ctx context.Context, account, file, mime string) (s
 	return u.Upload(ctx, account, file, mime)
 }
 
-// Forget is for whatsapp.Uploader.
+// Forget is for the platforms' Uploader.
 func (l *lateUploads) Forget(ctx context.Context, account, file, mime string) {
 	if u := l.to.Load(); u != nil {
 		u.Forget(ctx, account, file, mime)
@@ -112,12 +113,7 @@ func (d *directory) source(platform, account string) media.Source {
 }
 
 // target is for the uploader; accounts have one name space over all platforms.
-func (d *directory) target(account string) media.Target {
-	if c := d.media["whatsapp/"+account]; c != nil {
-		return c
-	}
-	return nil
-}
+func (d *directory) target(account string) media.Target { return d.targets[account] }
 
 // drafts are the store's files in the stage's words.
 type drafts struct{ *files.Store }

@@ -8,10 +8,17 @@ import (
 // Bytes is the type of what nobody told the type of.
 const Bytes = "application/octet-stream"
 
-// mediaType is a type as it may be given out again: one that can be read, without
-// surprises; Bytes for what cannot.
-func mediaType(s string) string {
-	if len(s) > 200 {
+// maxUploadType is the longest type of an upload in bytes: its parameters may hold
+// the file's name, where each character takes up to twelve.
+const maxUploadType = 4096
+
+// mediaType is a type as it may be given out again.
+func mediaType(s string) string { return plainType(s, 200) }
+
+// plainType is a type that can be read, without surprises; Bytes for what cannot,
+// or has more bytes than most.
+func plainType(s string, most int) string {
+	if len(s) > most {
 		return Bytes
 	}
 	kind, params, err := mime.ParseMediaType(s)

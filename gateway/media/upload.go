@@ -25,6 +25,9 @@ type Target interface {
 	Upload(ctx context.Context, file io.Reader, size int64, mime string) (id string, err error)
 }
 
+// keeper is a Target that says how long its ids may be used.
+type keeper interface{ Keeps() time.Duration }
+
 // UploadOptions of an Uploader. All but the numbers are needed.
 type UploadOptions struct {
 	Uploads Uploads
@@ -32,7 +35,8 @@ type UploadOptions struct {
 	Open func(file string) (io.ReadCloser, int64, error)
 	// Target returns that of an account, nil where it is not configured.
 	Target func(account string) Target
-	// Keep is how long an id is used [29 days: platforms keep uploads for 30].
+	// Keep is how long an id is used [29 days: Meta keeps uploads for 30] where the
+	// target does not say it by Keeps.
 	Keep time.Duration
 	// Parallel bounds the uploads at one moment [4]; Timeout one upload [5 min].
 	Parallel int
@@ -82,7 +86,7 @@ func NewUploader(o UploadOptions) *Uploader {
 // when the platform will never take it, gateway.ErrUnavailable otherwise. None
 // holds a name.
 func (u *Uploader) Upload(ctx context.Context, account, file, mime string) (id string, err error) {
-	mime = mediaType(mime)
+	mime = plainType(mime, maxUploadType)
 	if !gateway.ValidFile(file) {
 		return "", fmt.Errorf("upload: %w", gateway.ErrNotFound)
 	}
@@ -116,7 +120,7 @@ func (u *Uploader) Upload(ctx context.Context, account, file, mime string) (id s
 // brings the file there again. Two messages that find out one after the other
 // cost two uploads.
 func (u *Uploader) Forget(ctx context.Context, account, file, mime string) {
-	if err := u.o.Uploads.ForgetUploaded(ctx, account, file, mediaType(mime)); err != nil && ctx.Err() == nil {
+	if err := u.o.Uploads.ForgetUploaded(ctx, account, file, plainType(mime, maxUploadType)); err != nil && ctx.Err() == nil {
 		u.o.Log.Warn("media.failed", zap.String("account", account), zap.Error(err))
 	}
 }
@@ -146,7 +150,11 @@ func (u *Uploader) one(ctx context.Context, up *upload) {
 	if err == nil {
 		// Before anybody learns of it, so that two who come one after the other
 		// upload once. Should it fail, the file is uploaded once more.
-		if serr := u.o.Uploads.SetUploaded(ctx, up.account, up.file, up.mime, id, u.o.Now().Add(u.o.Keep)); serr != nil {
+		keep := u.o.Keep
+		if k, ok := u.o.Target(up.account).(keeper); ok {
+			keep = k.Keeps()
+		}
+		if serr := u.o.Uploads.SetUploaded(ctx, up.account, up.file, up.mime, id, u.o.Now().Add(keep)); serr != nil {
 			u.o.Log.Warn("media.failed", zap.String("account", up.account), zap.Error(serr))
 		}
 	}

@@ -174,3 +174,36 @@ func TestUploadFailures(t *testing.T) {
 		}
 	})
 }
+
+// quick is a platform that keeps ids for two hours and tells it.
+type quick struct{ *post }
+
+func (quick) Keeps() time.Duration { return 2 * time.Hour }
+
+// A target says how long its ids live, and a name in the type, however long, makes
+// another upload of the same file.
+func TestUploadOfAnotherLifeAndName(t *testing.T) {
+	uploading(t, func(t *testing.T, u *Uploader, p *post) {
+		u.o.Target = func(string) Target { return quick{p} }
+		long := "application/pdf; name*=utf-8''" + strings.Repeat("%E6%8A%A5", 240)
+		up := func(kind string, calls int) {
+			t.Helper()
+			if id, err := u.Upload(t.Context(), "corp", picture, kind); err != nil || id != "id-1" || p.calls != calls {
+				t.Errorf("%q %v after %d calls, want %d", id, err, p.calls, calls)
+			}
+		}
+		up(long, 1)
+		up(long, 1)
+		up("application/pdf; name=a.pdf", 2)
+		up("application/pdf", 3)
+		time.Sleep(2*time.Hour - 10*time.Second)
+		up(long, 3)
+		time.Sleep(10 * time.Second)
+		up(long, 4)
+		for k := range p.ids {
+			if strings.Contains(k, Bytes) {
+				t.Errorf("a type was lost: %.60s", k)
+			}
+		}
+	})
+}

@@ -30,7 +30,8 @@ const (
 const (
 	OpSend  = "send"
 	OpToken = "token"
-	OpRead  = "read" // a question about account or number
+	OpRead  = "read"  // a question about account or number
+	OpMedia = "media" // a file up or down, where the platform's files have no faults of their own
 )
 
 // Fault is one thing that goes wrong. Delays of several faults add up; the
@@ -98,8 +99,8 @@ func (fs *Faults) Add(f Fault) (string, error) {
 	switch {
 	case f.Stage != Before && f.Stage != After:
 		return "", errors.New("stage must be before or after")
-	case f.Op != OpSend && f.Op != OpToken && f.Op != OpRead:
-		return "", errors.New("op must be send, token or read")
+	case f.Op != OpSend && f.Op != OpToken && f.Op != OpRead && f.Op != OpMedia:
+		return "", errors.New("op must be send, token, read or media")
 	case f.Drop != "" && f.Drop != DropReset && f.Drop != DropHang:
 		return "", errors.New("drop must be reset or hang")
 	case f.Status != 0 && (f.Status < 200 || f.Status > 599):

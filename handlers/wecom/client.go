@@ -3,7 +3,6 @@ package wecom
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -14,10 +13,6 @@ import (
 	"github.com/causewayhq/causeway/handlers/egress"
 )
 
-// MaxTextBytes is the longest text of one message, in bytes of UTF-8. WeCom cuts
-// what is longer without saying so, so it is refused here.
-const MaxTextBytes = 2048
-
 // ClientConfig is one self-built app as a sender.
 type ClientConfig struct {
 	// APIBase is "https://qyapi.weixin.qq.com" or a sandbox.
@@ -25,6 +20,9 @@ type ClientConfig struct {
 	CorpID  string
 	AgentID int64
 	Secret  string
+	// Uploader brings files of our store to WeCom; nil refuses replies that name
+	// one (FileReply.File) with the code "no_media_store".
+	Uploader Uploader
 }
 
 // Client sends messages of one app to members. It is safe for concurrent use;
@@ -61,32 +59,22 @@ func apiURL(base, call string, q url.Values) string {
 	return strings.TrimRight(base, "/") + "/cgi-bin/" + call + "?" + q.Encode()
 }
 
-// sendRequest is the body of message/send. Source: WeCom 90236.
-// enable_duplicate_check stays 0: it goes by content, and two equal answers to
-// two questions are legitimate.
-type sendRequest struct {
-	ToUser         string   `json:"touser"`
-	Type           string   `json:"msgtype"`
-	AgentID        int64    `json:"agentid"`
-	Text           sendText `json:"text"`
-	Safe           int      `json:"safe"`
-	DuplicateCheck int      `json:"enable_duplicate_check"`
-}
-
-type sendText struct {
-	Content string `json:"content"`
-}
-
 // Send makes one call and says what is known of it. WeCom offers neither an
 // idempotency key nor a way to look up what was sent, so what may have been sent
-// is never repeated here. Every other type of reply than text is rejected with
-// the code "unsupported"; of a text, Preview and Quote have no counterpart here
-// and are passed over. An errcode is a definite "not taken"; on 40001, 40014
-// and 42001 the token is replaced once and the call made once more. A second
-// refusal is a retry of the account with a growing After.
+// is never repeated here. An errcode is a definite "not taken"; on the codes of
+// ClassToken the token is replaced once and the call made once more. A second
+// refusal is a retry of the account with a growing After. See Codes for the rest.
+//
+// A reply that is not fit for WeCom is rejected before the call: "unsupported"
+// (no such kind, or part of one, here), "bad_reply" (gateway.CheckReply),
+// "empty", "too_long" (in bytes of UTF-8), "unsupported_file", "bad_card",
+// "no_recipient", "bad_recipient", and of files in our store "no_media_store",
+// "no_file", "file_refused". Quote (but of a recall) and Preview have no
+// counterpart here and are passed over, as is the name of a document that is sent
+// by WeCom's id: the name is part of the upload.
 func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
 	m := &out.Message
-	body, userID, refusal := buildRequest(m, c.config.AgentID)
+	call, refusal := c.request(ctx, m)
 	if refusal != nil {
 		return *refusal
 	}
@@ -97,8 +85,8 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 			return c.noToken(err)
 		}
 		var again bool
-		if o, again = c.call(ctx, out, token, body, userID); !again {
-			return o
+		if o, again = c.call(ctx, out, token, call); !again {
+			return c.staleUpload(ctx, m, o)
 		}
 		if n == 0 {
 			// The second token is kept: the next Send finds out whether it
@@ -111,9 +99,9 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 }
 
 // call makes one call; again says that the platform refused the token.
-func (c *Client) call(ctx context.Context, out gateway.Outgoing, token string, body []byte, userID string) (o gateway.Outcome, again bool) {
-	target := apiURL(c.config.APIBase, "message/send", url.Values{"access_token": {token}})
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
+func (c *Client) call(ctx context.Context, out gateway.Outgoing, token string, call *sendCall) (o gateway.Outcome, again bool) {
+	target := apiURL(c.config.APIBase, call.name, url.Values{"access_token": {token}})
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(call.body))
 	if err != nil {
 		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url",
 			After: c.unhealthy.Refused(c.now(), 0), Detail: "api_base of the account is not a URL"}, false
@@ -124,7 +112,7 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, token string, b
 		return c.lost(err), false
 	}
 	c.unreached.Over()
-	return c.answered(&out.Message, resp, token, userID)
+	return c.answered(&out.Message, resp, token, call.userID)
 }
 
 // noToken makes the outcome of a send that did not begin for want of a token.
@@ -140,41 +128,4 @@ func (c *Client) noToken(err error) gateway.Outcome {
 		o.Scope, o.Code = gateway.ScopePair, egress.WordTimeout
 	}
 	return o
-}
-
-// buildRequest makes the body, or the outcome of a message that cannot be sent.
-func buildRequest(m *gateway.Message, agentID int64) (body []byte, userID string, refusal *gateway.Outcome) {
-	refuse := func(code, detail string) ([]byte, string, *gateway.Outcome) {
-		o := reject(code, detail)
-		return nil, "", &o
-	}
-	switch text := m.Reply.Text; {
-	case m.Reply.Type != "text" && m.Reply.Type != "":
-		return refuse("unsupported", "this app sends texts only")
-	case text == "":
-		return refuse("empty", "the text is empty")
-	case len(text) > MaxTextBytes:
-		return refuse("too_long", "the text has more than 2048 bytes")
-	}
-	for _, id := range m.To {
-		if id.Kind == "userid" && id.Spelling() != "" {
-			userID = id.Spelling()
-			break
-		}
-	}
-	switch {
-	case userID == "":
-		return refuse("no_recipient", "the conversation has no userid")
-	case strings.EqualFold(userID, "@all"), strings.ContainsAny(userID, "| \t\r\n"):
-		// touser is a list with "|", and "@all" is everybody.
-		return refuse("bad_recipient", "the userid would address others too")
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // 40033 warns of \u escapes in the body
-	err := enc.Encode(&sendRequest{ToUser: userID, Type: "text", AgentID: agentID, Text: sendText{Content: m.Reply.Text}})
-	if err != nil {
-		return refuse("not_encodable", "the message cannot be written as JSON")
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), userID, nil
 }

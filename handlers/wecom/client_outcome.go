@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/egress"
@@ -17,10 +20,26 @@ import (
 type sendAnswer struct {
 	Code         *int   `json:"errcode"`
 	Message      string `json:"errmsg"`
-	InvalidUser  string `json:"invaliduser"`
-	Unlicensed   string `json:"unlicenseduser"`
+	InvalidUser  names  `json:"invaliduser"`
+	InvalidParty names  `json:"invalidparty"`
+	InvalidTag   names  `json:"invalidtag"`
+	Unlicensed   names  `json:"unlicenseduser"`
 	ID           string `json:"msgid"`
-	ResponseCode string `json:"response_code"`
+}
+
+// names is whom an answer names. message/send writes one text with "|" between,
+// update_template_card a list; whether there is anybody is all that is asked.
+type names bool
+
+// UnmarshalJSON is for encoding/json.
+func (n *names) UnmarshalJSON(b []byte) error {
+	switch string(b) {
+	case `null`, `""`, `[]`, `[""]`:
+		*n = false
+	default:
+		*n = true
+	}
+	return nil
 }
 
 // lost makes the outcome of a call that got no answer.
@@ -61,17 +80,20 @@ func (c *Client) answered(m *gateway.Message, resp *egress.Response, token, user
 // taken makes the outcome of errcode 0. A recipient named as invalid was not
 // sent to: a partial failure by WeCom's words, a whole one for one recipient.
 func (c *Client) taken(a *sendAnswer) gateway.Outcome {
-	switch {
-	case a.InvalidUser != "":
-		return reject("invaliduser", "the member does not exist or cannot see the app")
-	case a.Unlicensed != "":
-		return reject("unlicenseduser", "the member has no license for the API")
-	}
 	c.throttled.Over()
 	c.unhealthy.Over()
+	switch {
+	case bool(a.InvalidUser):
+		return reject("invaliduser", "the member does not exist or cannot see the app")
+	case bool(a.Unlicensed):
+		return reject("unlicenseduser", "the member has no license for the API")
+	}
 	o := gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: a.ID}
-	if strings.Contains(strings.ToLower(a.Message), "warning") {
+	switch {
+	case strings.Contains(strings.ToLower(a.Message), "warning"):
 		o.Detail = "taken with a warning about the body"
+	case bool(a.InvalidParty || a.InvalidTag):
+		o.Detail = "taken; the answer names departments or tags, which were not addressed"
 	}
 	return o
 }
@@ -85,8 +107,10 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 		o.Code, o.Detail = "other", fmt.Sprintf("code %d, not in the table", *a.Code)
 		code = Code{Class: ClassBusy, Wait: busyWait(1e9, 1), Tries: unknownTries}
 	}
-	if words := egress.Redact(a.Message, token, c.config.Secret, m.Reply.Text, userID); words != "" {
-		o.Detail += ": " + words
+	if address := egressAddress(*a.Code, a.Message); address != "" {
+		o.Detail += "; " + addressAdvice(address)
+	} else if said := egress.Redact(a.Message, append(words(&m.Reply), token, c.config.Secret, userID)...); said != "" {
+		o.Detail += ": " + said
 	}
 	asked := egress.RetryAfter(resp.Header, now)
 	switch code.Class {
@@ -129,4 +153,66 @@ func (c *Client) bare(resp *egress.Response) gateway.Outcome {
 		o.After = c.unhealthy.Refused(now, asked)
 	}
 	return o
+}
+
+// words are all texts of a reply, so that none of them is shown when the platform
+// plays it back. The longest come first: a short one inside a long one would leave
+// the rest readable.
+func words(r *gateway.Reply) []string {
+	out := []string{r.Text}
+	rest := *r
+	rest.Type = "" // a word of ours, and of the platform's sentences
+	b, err := json.Marshal(&rest)
+	if err != nil {
+		return out
+	}
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return out
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			out = append(out, v)
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(v)
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
+	return out
+}
+
+// egressAddress reads out of the words of 60020 ("not allow to access from your
+// ip, ... from ip: 203.0.113.7, more info at ...") which address WeCom saw; ""
+// when it is another code or there is none.
+func egressAddress(code int, message string) string {
+	if code != codeAddress {
+		return ""
+	}
+	_, rest, ok := strings.Cut(message, "from ip:")
+	if !ok {
+		return ""
+	}
+	rest = strings.TrimLeft(rest, " ")
+	if i := strings.IndexFunc(rest, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }); i >= 0 {
+		rest = rest[:i]
+	}
+	a, err := netip.ParseAddr(rest)
+	if err != nil {
+		return ""
+	}
+	return a.String()
+}
+
+// addressAdvice is what an operator does about 60020.
+func addressAdvice(address string) string {
+	return "WeCom sees this machine as " + address + ": add that address to the app's trusted addresses in WeCom's console; it takes about a minute"
 }

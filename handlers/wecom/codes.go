@@ -33,9 +33,12 @@ type Code struct {
 	Meaning string
 }
 
-// Codes is the table of the codes that gettoken and message/send can answer
-// with. Decide by errcode only; errmsg changes. A code that is not in it is
-// tried once more, then the message is rejected.
+// Codes is the table of the codes that the calls of a sender can answer with:
+// gettoken, message/send, message/update_template_card, message/recall,
+// media/upload. Decide by errcode only; errmsg changes. A code that is not in it
+// is tried once more, then the message is rejected with the code "other". Which
+// code a used or expired response_code is answered with is not documented; by
+// this rule it is rejected at last.
 func Codes() []Code {
 	return []Code{
 		{-1, ClassBusy, time.Second, 3, "system busy"},
@@ -49,6 +52,7 @@ func Codes() []Code {
 
 		{40001, ClassToken, 0, 0, "access token or secret not valid"},
 		{40014, ClassToken, 0, 0, "access token not valid"},
+		{41001, ClassToken, 0, 0, "access token missing"},
 		{42001, ClassToken, 0, 0, "access token expired"},
 		{42009, ClassUnhealthy, 0, 0, "suite token expired"},
 		{40082, ClassUnhealthy, 0, 0, "suite token not valid"},
@@ -62,7 +66,7 @@ func Codes() []Code {
 		{48006, ClassUnhealthy, 0, 0, "API closed"},
 		{50003, ClassUnhealthy, 0, 0, "app disabled"},
 		{60011, ClassUnhealthy, 0, 0, "no permission for the member or department"},
-		{60020, ClassUnhealthy, 0, 0, "source address not in the app's list"},
+		{codeAddress, ClassUnhealthy, 0, 0, "source address not in the app's list"},
 		{301002, ClassUnhealthy, 0, 0, "no permission for this app"},
 		{301007, ClassUnhealthy, 0, 0, "corporation disabled"},
 		{93004, ClassUnhealthy, 0, 0, "robot disabled"},
@@ -82,7 +86,13 @@ func Codes() []Code {
 		{41051, ClassNotNow, 0, 0, "welcome already sent"},
 
 		{40003, ClassPermanent, 0, 0, "userid not valid"},
+		{40004, ClassPermanent, 0, 0, "type of the media file not valid"},
+		{40005, ClassPermanent, 0, 0, "type of the upload not valid"},
+		{40006, ClassPermanent, 0, 0, "size of the media file not valid"},
+		{40007, ClassPermanent, 0, 0, "media id not valid, or its three days are over"},
 		{40008, ClassPermanent, 0, 0, "message type not valid"},
+		{40009, ClassPermanent, 0, 0, "size of the picture not valid"},
+		{40011, ClassPermanent, 0, 0, "size of the video not valid"},
 		{40031, ClassPermanent, 0, 0, "recipient list not valid"},
 		{40033, ClassPermanent, 0, 0, "body not valid"},
 		{40035, ClassPermanent, 0, 0, "parameter not valid"},
@@ -90,10 +100,16 @@ func Codes() []Code {
 		{40058, ClassPermanent, 0, 0, "parameter not valid"},
 		{40063, ClassPermanent, 0, 0, "parameter is empty"},
 		{40096, ClassPermanent, 0, 0, "external userid not valid"},
+		{41005, ClassPermanent, 0, 0, "media file is missing"},
 		{41006, ClassPermanent, 0, 0, "media id is missing"},
 		{44001, ClassPermanent, 0, 0, "media file is empty"},
 		{44004, ClassPermanent, 0, 0, "text is empty"},
+		{45001, ClassPermanent, 0, 0, "media file too large"},
 		{45002, ClassPermanent, 0, 0, "text too long"},
+		{45004, ClassPermanent, 0, 0, "description too long"},
+		{45007, ClassPermanent, 0, 0, "voice message too long"},
+		{45008, ClassPermanent, 0, 0, "too many articles"},
+		{47001, ClassPermanent, 0, 0, "body is not JSON"},
 		{46004, ClassPermanent, 0, 0, "member does not exist"},
 		{60111, ClassPermanent, 0, 0, "userid does not exist"},
 		{81013, ClassPermanent, 0, 0, "no recipient is valid"},
@@ -111,6 +127,9 @@ func Codes() []Code {
 		{95004, ClassPermanent, 0, 0, "customer service account not valid"},
 	}
 }
+
+// codeAddress: the call came from an address that the app does not trust.
+const codeAddress = 60020
 
 // unknownTries is at which try a code outside the table is given up.
 const unknownTries = 2

@@ -29,6 +29,8 @@ type tokenError struct {
 	After time.Duration
 	// Errcode is what the platform answered; 0 when it answered none.
 	Errcode int
+	// Address is this machine's as the platform saw it, with 60020.
+	Address string
 }
 
 func (e *tokenError) Error() string { return "wecom: access token: " + e.Code }
@@ -189,14 +191,17 @@ func (t *tokens) answered(code int, message string) *tokenError {
 	if !known {
 		label, text = "other", fmt.Sprintf("code %d, not in the table", code)
 	}
-	if words := egress.Redact(message, t.secret); words != "" {
+	address := egressAddress(code, message)
+	if address != "" {
+		text += "; " + addressAdvice(address)
+	} else if words := egress.Redact(message, t.secret); words != "" {
 		text += ": " + words
 	}
 	if known && (c.Class == ClassBusy || c.Class == ClassRate) {
 		return &tokenError{Code: label, Text: text, After: t.failed.Refused(t.now(), c.Wait), Errcode: code}
 	}
 	e := t.refused(label, text)
-	e.Errcode = code
+	e.Errcode, e.Address = code, address
 	return e
 }
 

@@ -64,7 +64,7 @@ func (c *Client) askAgent(ctx context.Context, token string) (code int, out hand
 		if words := egress.Redact(a.Message, c.config.Secret, token); words != "" {
 			meaning += ": " + words
 		}
-		return *a.Code, c.judge(*a.Code, meaning)
+		return *a.Code, c.judge(*a.Code, meaning, egressAddress(*a.Code, a.Message))
 	case a.AgentID != c.config.AgentID:
 		return 0, strange(resp.Status)
 	case a.Close != 0:
@@ -80,7 +80,7 @@ func (c *Client) untried(err error) handlers.Credentials {
 	case !errors.As(err, &e):
 		return unreached(err)
 	case e.Errcode != 0:
-		return c.judge(e.Errcode, e.Text)
+		return c.judge(e.Errcode, e.Text, e.Address)
 	case e.Code == "bad_url":
 		return refusedURL()
 	case e.Code == "unreadable", strings.HasPrefix(e.Code, "http_"):
@@ -94,9 +94,12 @@ func (c *Client) untried(err error) handlers.Credentials {
 }
 
 // judge makes the result of an errcode. A fault of the moment and a throttle say
-// nothing about the credentials.
-func (c *Client) judge(code int, detail string) handlers.Credentials {
+// nothing about the credentials. address is the one that WeCom saw, if it told.
+func (c *Client) judge(code int, detail, address string) handlers.Credentials {
 	out := handlers.Credentials{State: handlers.CredentialsRefused, Code: strconv.Itoa(code), Detail: detail, Do: tryAdvice(code)}
+	if address != "" {
+		out.Do = addressAdvice(address)
+	}
 	switch c.codes[code].Class {
 	case ClassBusy, ClassRate:
 		out.State, out.Do = handlers.CredentialsUntried, "ask again later"
@@ -139,13 +142,13 @@ func unreached(err error) handlers.Credentials {
 // (90455).
 func tryAdvice(code int) string {
 	switch code {
-	case 40001, 40091, 40014, 42001:
+	case 40001, 40091, 40014, 41001, 42001:
 		return "copy the app's Secret from WeCom's console (app management, the app) into secret of the account; each app has its own"
 	case 40013:
 		return "copy the corp id from WeCom's console (my company) into corp_id of the account"
 	case 40056, 301002:
 		return "agent_id and secret of the account must be those of one app; compare both with WeCom's console"
-	case 60020:
+	case codeAddress:
 		return "add the address of this machine to the app's trusted addresses in WeCom's console; it takes about a minute"
 	case 45031, 50003, 301007, 48001, 48002, 48004, 48006:
 		return "enable the app, and the API it needs, in WeCom's console"

@@ -26,6 +26,8 @@ func TestEveryFieldOfAReplySurvives(t *testing.T) {
 		Link:    &gateway.LinkReply{Title: "t", URL: "u"},
 		Flow:    &gateway.FormReply{ID: "i", Title: "t", Token: "k", Action: "navigate", Screen: "S", Data: json.RawMessage(`{"a":1e400}`)},
 		Typing:  true,
+		News:    []gateway.Article{{Title: "t", Description: "d", URL: "u", Picture: "p"}},
+		Card:    &gateway.CardReply{Content: json.RawMessage(`{"n":9007199254740993}`), Code: "c", Button: "b"},
 	}
 	all := reflect.ValueOf(full)
 	for i := range all.NumField() {

@@ -19,12 +19,22 @@ import (
 //	GET  /_sandbox/token                              how often gettoken was called
 //	PUT  /_sandbox/limits    {"member": bool}         the member limit
 //	PUT  /_sandbox/unknown   {"user","unknown": bool} whether a userid exists
+//	PUT  /_sandbox/unseen    {"user","unseen": bool}  errcode 0 with invaliduser
+//	PUT  /_sandbox/unlicensed {"user","unlicensed": bool}
+//	POST /_sandbox/press     {"user","task","key"}    a button of a card is pressed
+//	POST /_sandbox/media     {"kind","name","mime","body": base64}   a file of a member
+//	DELETE /_sandbox/media                            all media ids end
 //	PUT  /_sandbox/callback  {"url"}                  where callbacks go
+//
+// Every errcode of every call comes with POST /_sandbox/faults: {"code": 45009},
+// of uploads with {"op": "media"}.
 func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
 	type body struct {
 		User, Text, Event, Key, XML, End, URL string
-		Member, Unknown                       bool
+		Task, Kind, Name, MIME                string
+		Body                                  []byte
+		Member, Unknown, Unseen, Unlicensed   bool
 	}
 	handle := func(pattern string, do func(*http.Request, *body) (any, error)) {
 		c.Handle(pattern, func(r *http.Request) (any, error) {
@@ -56,6 +66,28 @@ func (s *Sandbox) control() *sandbox.Control {
 	ofMember("PUT unknown", func(in *body) any {
 		s.SetUnknown(in.User, in.Unknown)
 		return map[string]bool{"unknown": in.Unknown}
+	})
+	ofMember("PUT unseen", func(in *body) any {
+		s.SetUnseen(in.User, in.Unseen)
+		return map[string]bool{"unseen": in.Unseen}
+	})
+	ofMember("PUT unlicensed", func(in *body) any {
+		s.SetUnlicensed(in.User, in.Unlicensed)
+		return map[string]bool{"unlicensed": in.Unlicensed}
+	})
+	handle("POST press", func(_ *http.Request, in *body) (any, error) {
+		code, err := s.Press(in.User, in.Task, in.Key)
+		return map[string]string{"response_code": code}, err
+	})
+	handle("POST media", func(_ *http.Request, in *body) (any, error) {
+		if mediaLimit(in.Kind) == 0 || len(in.Body) == 0 {
+			return nil, errors.New("kind must be image, voice, video or file, and body must be set")
+		}
+		return id(s.AddFile(in.Kind, in.Name, in.MIME, in.Body)), nil
+	})
+	handle("DELETE media", func(*http.Request, *body) (any, error) {
+		s.ForgetFiles()
+		return map[string]bool{"forgotten": true}, nil
 	})
 	handle("POST deliver", func(_ *http.Request, in *body) (any, error) {
 		if in.XML == "" {

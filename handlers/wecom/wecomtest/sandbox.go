@@ -67,11 +67,15 @@ type Sandbox struct {
 	ids      atomic.Uint64
 	origin   string
 	tokens   *tokens
+	cards    *cards
+	shelf    *shelf
 
-	mu      sync.Mutex
-	unknown map[string]bool          // folded userids that do not exist
-	limit   bool                     // the member limit
-	members map[string]*rate.Limiter // by folded userid
+	mu         sync.Mutex
+	unknown    map[string]bool          // folded userids that do not exist
+	unseen     map[string]bool          // members who cannot see the app
+	unlicensed map[string]bool          // members without a license for the API
+	limit      bool                     // the member limit
+	members    map[string]*rate.Limiter // by folded userid
 }
 
 // New makes a sandbox. It serves by Handler, or on an address of its own after
@@ -103,9 +107,11 @@ func New(o Options) (*Sandbox, error) {
 	s := &Sandbox{
 		o: o, crypt: crypt, closed: make(chan struct{}), origin: hex.EncodeToString(origin[:]),
 		account: o.CorpID + "/" + strconv.FormatInt(o.AgentID, 10),
-		unknown: make(map[string]bool), limit: o.MemberLimit, members: make(map[string]*rate.Limiter),
+		unknown: make(map[string]bool), unseen: make(map[string]bool), unlicensed: make(map[string]bool),
+		shelf: &shelf{until: make(map[string]time.Time)}, limit: o.MemberLimit, members: make(map[string]*rate.Limiter),
 		tokens: &tokens{life: o.TokenLife, quota: o.TokenQuota, now: o.Now, expired: make(map[string]bool)},
 	}
+	s.cards = newCards(s.nextID)
 	for _, u := range o.Unknown {
 		s.unknown[strings.ToLower(u)] = true
 	}
@@ -137,6 +143,22 @@ func (s *Sandbox) SetUnknown(userID string, unknown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unknown[strings.ToLower(userID)] = unknown
+}
+
+// SetUnseen says whether a member cannot see the app: errcode 0, and the member is
+// named in invaliduser, alone or not.
+func (s *Sandbox) SetUnseen(userID string, unseen bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unseen[strings.ToLower(userID)] = unseen
+}
+
+// SetUnlicensed says whether a member has no license for the API: errcode 0, and
+// the member is named in unlicenseduser.
+func (s *Sandbox) SetUnlicensed(userID string, unlicensed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unlicensed[strings.ToLower(userID)] = unlicensed
 }
 
 // SetMemberLimit turns the member limit on or off and forgets what was counted.

@@ -8,20 +8,20 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/time/rate"
 
 	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
-// maxText is where WeCom cuts a text, in bytes.
-const maxText = 2048
-
 func (s *Sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /cgi-bin/gettoken", s.getToken)
 	mux.HandleFunc("POST /cgi-bin/message/send", s.send)
+	mux.HandleFunc("POST /cgi-bin/message/update_template_card", s.updateCard)
+	mux.HandleFunc("POST /cgi-bin/message/recall", s.recall)
+	mux.HandleFunc("POST /cgi-bin/media/upload", s.upload)
+	mux.HandleFunc("GET /cgi-bin/media/get", s.getMedia)
 	mux.HandleFunc("GET /cgi-bin/agent/get", s.getAgent)
 	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeAnswer(w, refuse(40066, 0)) })
@@ -46,18 +46,6 @@ func (s *Sandbox) getToken(w http.ResponseWriter, r *http.Request) {
 	}, refuse)
 }
 
-// sendBody is what WeCom reads of message/send.
-type sendBody struct {
-	ToUser  string      `json:"touser"`
-	ToParty string      `json:"toparty"`
-	ToTag   string      `json:"totag"`
-	Type    string      `json:"msgtype"`
-	AgentID json.Number `json:"agentid"`
-	Text    struct {
-		Content string `json:"content"`
-	} `json:"text"`
-}
-
 func (s *Sandbox) send(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
@@ -65,7 +53,7 @@ func (s *Sandbox) send(w http.ResponseWriter, r *http.Request) {
 	}
 	var b sendBody
 	readable := json.Unmarshal(raw, &b) == nil
-	call := sandbox.Call{Account: s.account, To: b.ToUser, Text: cut(b.Text.Content)}
+	call := sandbox.Call{Account: s.account, Type: b.Type, To: b.ToUser, Text: b.text(), Marker: b.Card.TaskID}
 	token := r.URL.Query().Get("access_token")
 	s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return s.judge(&b, readable, token) }, refuse)
 }
@@ -80,36 +68,61 @@ func (s *Sandbox) judge(b *sendBody, readable bool, token string) sandbox.Answer
 		return refuse(47001, 0)
 	case b.AgentID.String() != strconv.FormatInt(s.o.AgentID, 10):
 		return refuse(40056, 0)
-	case b.Type != "text":
-		return refuse(40008, 0)
-	case b.Text.Content == "":
-		return refuse(44004, 0)
-	case b.ToUser == "" && b.ToParty == "" && b.ToTag == "":
+	case !flags(b.Safe, b.IDTranslation, b.DuplicateCheck):
+		return refuse(40058, 0)
+	}
+	if code := s.checkKind(b); code != 0 {
+		return refuse(code, 0)
+	}
+	if b.ToUser == "" && b.ToParty == "" && b.ToTag == "" {
 		return refuse(82001, 0)
 	}
 	users := strings.Split(b.ToUser, "|")
-	invalid := s.invalid(users)
-	if len(invalid) == len(users) {
+	out := s.sort(users)
+	if len(out.unknown) == len(users) {
 		return refuse(81013, 0)
+	}
+	fields := map[string]any{"errcode": 0, "errmsg": "ok", "invaliduser": strings.ToLower(strings.Join(append(out.unknown, out.unseen...), "|"))}
+	if len(out.unlicensed) > 0 {
+		fields["unlicenseduser"] = strings.Join(out.unlicensed, "|")
+	}
+	id := s.nextID("msg")
+	fields["msgid"] = id
+	if len(out.good) == 0 { // errcode 0 all the same: a partial failure, of the only one
+		a := answer(fields)
+		a.Code = "nobody"
+		return a
+	}
+	if b.Type == "template_card" {
+		fields["response_code"] = s.cards.sent(b.Card, out.good, s.o.Now())
 	}
 	code := ""
 	if !s.memberAllows(users[0]) {
 		code = "dropped"
 	}
-	id := s.nextID("msg")
-	a := answer(map[string]any{"errcode": 0, "errmsg": "ok", "msgid": id,
-		"invaliduser": strings.ToLower(strings.Join(invalid, "|"))})
+	s.cards.remember(id, s.o.Now())
+	a := answer(fields)
 	a.Accepted, a.MessageID, a.Code = true, id, code
 	return a
 }
 
-func (s *Sandbox) invalid(users []string) []string {
+// sorted are the recipients of a message by what becomes of it.
+type sorted struct{ good, unknown, unseen, unlicensed []string }
+
+func (s *Sandbox) sort(users []string) (out sorted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []string
 	for _, u := range users {
-		if u == "" || s.unknown[strings.ToLower(u)] {
-			out = append(out, u)
+		folded := strings.ToLower(u)
+		switch {
+		case u == "" || s.unknown[folded]:
+			out.unknown = append(out.unknown, u)
+		case s.unseen[folded]:
+			out.unseen = append(out.unseen, u)
+		case s.unlicensed[folded]:
+			out.unlicensed = append(out.unlicensed, u)
+		default:
+			out.good = append(out.good, u)
 		}
 	}
 	return out
@@ -132,59 +145,6 @@ func (s *Sandbox) memberAllows(user string) bool {
 
 func (s *Sandbox) nextID(kind string) string {
 	return fmt.Sprintf("%s-%s-%d", kind, s.origin, s.ids.Add(1))
-}
-
-// cut shortens a text as the platform does before it shows it.
-func cut(text string) string {
-	if len(text) <= maxText {
-		return text
-	}
-	text = text[:maxText]
-	for len(text) > 0 && !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text
-}
-
-// words are what WeCom writes in errmsg.
-func words(code int) string {
-	switch code {
-	case -1:
-		return "system busy"
-	case 40001:
-		return "invalid credential"
-	case 40008:
-		return "invalid message type"
-	case 40013:
-		return "invalid corpid"
-	case 40014:
-		return "invalid access_token"
-	case 40056:
-		return "invalid agentid"
-	case 40066:
-		return "invalid url"
-	case 41001:
-		return "access_token missing"
-	case 42001:
-		return "access_token expired"
-	case 44004:
-		return "content size is empty"
-	case 45009:
-		return "reach max api daily quota limit"
-	case 45033:
-		return "api concurrent out of limit"
-	case 47001:
-		return "data format error"
-	case 60020:
-		return "not allow to access from your ip"
-	case 301002:
-		return "not allow operate another agent with this accesstoken"
-	case 81013:
-		return "user & party & tag all invalid"
-	case 82001:
-		return "touser & toparty & totag are empty"
-	}
-	return "error of the sandbox"
 }
 
 // refuse is the answer with an errcode, under status or, for 0, 200.

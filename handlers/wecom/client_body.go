@@ -1,0 +1,215 @@
+package wecom
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// The bodies of message/send, message/update_template_card and message/recall.
+// Sources: WeCom 90236, 94888, 94867.
+
+// sendRequest is the body of message/send. What an app may ask for beside the
+// message stays off. safe: a reply is not confidential by itself.
+// enable_id_trans: our texts hold no ids of third-party apps.
+// enable_duplicate_check: it goes by content, and two equal answers to two
+// questions are legitimate; what WeCom answers to a suppressed one is not
+// documented; and that nothing is sent twice is seen to by the outbox.
+type sendRequest struct {
+	ToUser  string `json:"touser"`
+	Type    string `json:"msgtype"`
+	AgentID int64  `json:"agentid"`
+
+	Text     *sendText       `json:"text,omitempty"`
+	Markdown *sendText       `json:"markdown,omitempty"`
+	Image    *sendFile       `json:"image,omitempty"`
+	Voice    *sendFile       `json:"voice,omitempty"`
+	Video    *sendFile       `json:"video,omitempty"`
+	File     *sendFile       `json:"file,omitempty"`
+	News     *sendNews       `json:"news,omitempty"`
+	Card     json.RawMessage `json:"template_card,omitempty"`
+
+	Safe           int `json:"safe"`
+	IDTranslation  int `json:"enable_id_trans"`
+	DuplicateCheck int `json:"enable_duplicate_check"`
+}
+
+type sendText struct {
+	Content string `json:"content"`
+}
+
+type sendFile struct {
+	ID          string `json:"media_id"`
+	Description string `json:"description,omitempty"`
+}
+
+type sendNews struct {
+	Articles []sendArticle `json:"articles"`
+}
+
+type sendArticle struct {
+	Title       string `json:"title"`
+	Description string `json:"description,omitempty"`
+	URL         string `json:"url"`
+	Picture     string `json:"picurl,omitempty"`
+}
+
+// updateRequest is the body of message/update_template_card. The response code
+// names the card; WeCom wants to be told whose copy of it changes.
+type updateRequest struct {
+	Users   []string        `json:"userids"`
+	AgentID int64           `json:"agentid"`
+	Code    string          `json:"response_code"`
+	Button  *updateButton   `json:"button,omitempty"`
+	Card    json.RawMessage `json:"template_card,omitempty"`
+}
+
+type updateButton struct {
+	Name string `json:"replace_name"`
+}
+
+type recallRequest struct {
+	ID string `json:"msgid"`
+}
+
+// sendCall is a call that is ready but for its token.
+type sendCall struct {
+	name   string // below /cgi-bin/
+	body   []byte
+	userID string
+}
+
+// request makes the call, or the outcome of a message that is not sent now.
+func (c *Client) request(ctx context.Context, m *gateway.Message) (*sendCall, *gateway.Outcome) {
+	r := &m.Reply
+	if refusal := unfit(r); refusal != nil {
+		return nil, refusal
+	}
+	userID, refusal := recipient(m.To)
+	if refusal != nil {
+		return nil, refusal
+	}
+	switch {
+	case r.Type == gateway.ReplyRecall:
+		return encoded("message/recall", userID, &recallRequest{r.Quote})
+	case r.Type == gateway.ReplyCard && r.Card.Code != "":
+		u := updateRequest{Users: []string{userID}, AgentID: c.config.AgentID, Code: r.Card.Code, Card: r.Card.Content}
+		if r.Card.Button != "" {
+			u.Button = &updateButton{r.Card.Button}
+		}
+		return encoded("message/update_template_card", userID, &u)
+	}
+	s := sendRequest{ToUser: userID, AgentID: c.config.AgentID}
+	mediaID := ""
+	if f := r.File; f != nil {
+		if mediaID = f.ID; f.File != "" {
+			if mediaID, refusal = c.uploaded(ctx, m); refusal != nil {
+				return nil, refusal
+			}
+		}
+	}
+	if refusal = s.fill(m, mediaID); refusal != nil {
+		return nil, refusal
+	}
+	return encoded("message/send", userID, &s)
+}
+
+// fill puts a reply that is fit into the request. mediaID is WeCom's id of its
+// file.
+func (s *sendRequest) fill(m *gateway.Message, mediaID string) *gateway.Outcome {
+	r := &m.Reply
+	s.Type = string(r.Type)
+	file := &sendFile{ID: mediaID}
+	switch r.Type {
+	case gateway.ReplyMarkdown:
+		s.Markdown = &sendText{r.Text}
+	case gateway.ReplyImage:
+		s.Image = file
+	case gateway.ReplyVoice:
+		s.Voice = file
+	case gateway.ReplyVideo:
+		file.Description = r.Text
+		s.Video = file
+	case gateway.ReplyDocument:
+		s.Type, s.File = "file", file
+	case gateway.ReplyNews:
+		s.News = &sendNews{}
+		for _, a := range r.News {
+			s.News.Articles = append(s.News.Articles, sendArticle(a))
+		}
+	case gateway.ReplyCard:
+		s.Type = "template_card"
+		card, err := marked(r.Card.Content, m.ID)
+		if err != nil {
+			return rejected("not_encodable", "the card cannot be written as JSON")
+		}
+		s.Card = card
+	default:
+		s.Type, s.Text = "text", &sendText{r.Text}
+	}
+	return nil
+}
+
+// marked gives a card that has no task_id our marker as one. It is the same for
+// all attempts, and comes back as TaskId when the card is pressed. Everything else
+// of the card stays as it is, its numbers too.
+func marked(card json.RawMessage, marker string) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(card, &fields); err != nil {
+		return nil, err
+	}
+	switch string(fields["task_id"]) {
+	case "", `""`, "null":
+	default:
+		return card, nil
+	}
+	var err error
+	if fields["task_id"], err = json.Marshal(marker); err != nil {
+		return nil, err
+	}
+	return plainJSON(fields)
+}
+
+// recipient chooses the member written to. touser is a list with "|", and "@all"
+// is everybody. A name that the platform retired is never written to.
+func recipient(ids []gateway.Identity) (string, *gateway.Outcome) {
+	for _, id := range ids {
+		userID := id.Spelling()
+		switch {
+		case id.Kind != "userid" || userID == "" || id.Retired:
+			continue
+		case strings.EqualFold(userID, "@all"), strings.ContainsAny(userID, "| \t\r\n"):
+			return "", rejected("bad_recipient", "the userid would address others too")
+		}
+		return userID, nil
+	}
+	return "", rejected("no_recipient", "the conversation has no userid")
+}
+
+func encoded(name, userID string, v any) (*sendCall, *gateway.Outcome) {
+	body, err := plainJSON(v)
+	if err != nil {
+		return nil, rejected("not_encodable", "the message cannot be written as JSON")
+	}
+	return &sendCall{name, body, userID}, nil
+}
+
+// plainJSON leaves "<", ">" and "&" as they are: 40033 warns of \u escapes in the
+// body.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}
+
+func rejected(code, detail string) *gateway.Outcome {
+	o := reject(code, detail)
+	return &o
+}

@@ -1,0 +1,94 @@
+package wecom
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// Uploader brings a file of our store to WeCom, so that it can be sent by WeCom's
+// id. The client reads it; whoever keeps the files provides it. It must be safe
+// for concurrent use.
+type Uploader interface {
+	// Upload returns the id under which WeCom has the file, for sends of this
+	// account. account is our name of it, file the name of the bytes in our store
+	// (gateway.Media.File), mime their type with the two parameters that Uploads
+	// reads: the same file is another upload as another kind or under another
+	// name. It is called for each attempt of a message, so ids are best
+	// remembered while they live (UploadLife), and what is being uploaded when ctx
+	// ends best goes on: the next attempt asks again.
+	//
+	// Errors: gateway.ErrNotFound when the store has no such file,
+	// gateway.ErrConflict when WeCom will never take it (type, size); both reject
+	// the message. Anything else is tried again later, since an upload by itself
+	// sends nothing. No error holds a secret or a file's name.
+	Upload(ctx context.Context, account, file, mime string) (mediaID string, err error)
+	// Forget is told that WeCom did not take the id that Upload returned: the
+	// next Upload brings the file there again.
+	Forget(ctx context.Context, account, file, mime string)
+}
+
+// Parameters of the type that an Uploader is given: WeCom's kind of media, and the
+// name shown to the member.
+const (
+	paramKind = "kind"
+	paramName = "name"
+)
+
+// uploadType is the type of a reply's file with what its upload must know.
+func uploadType(r *gateway.Reply) string {
+	typ, _, err := mime.ParseMediaType(r.File.MIME)
+	if err != nil {
+		typ = "application/octet-stream"
+	}
+	params := map[string]string{paramKind: "file"}
+	switch r.Type {
+	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo:
+		params[paramKind] = string(r.Type)
+	default:
+		if r.File.Name != "" {
+			params[paramName] = r.File.Name
+		}
+	}
+	return mime.FormatMediaType(typ, params)
+}
+
+// uploaded returns WeCom's id of a file of ours, or the outcome of a message whose
+// file did not get there.
+func (c *Client) uploaded(ctx context.Context, m *gateway.Message) (mediaID string, refusal *gateway.Outcome) {
+	if c.config.Uploader == nil {
+		return "", rejected("no_media_store", "the gateway keeps no files to send; use WeCom's id")
+	}
+	id, err := c.config.Uploader.Upload(ctx, m.Account, m.Reply.File.File, uploadType(&m.Reply))
+	switch {
+	case err == nil && id != "":
+		return id, nil
+	case errors.Is(err, gateway.ErrNotFound):
+		return "", rejected("no_file", "the store has no file of this name")
+	case errors.Is(err, gateway.ErrConflict):
+		return "", rejected("file_refused", "WeCom does not take this file: its type or size")
+	}
+	// Without the error's own words: they come from elsewhere.
+	return "", &gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "upload", Detail: "the file could not be uploaded yet"}
+}
+
+// codeNoMedia is WeCom's word for a media id that it does not know, or not any
+// more.
+const codeNoMedia = "40007"
+
+// staleUpload forgets the id of an upload that WeCom does not know any more, and
+// lets the message go once more with a new one: it is certainly not sent.
+func (c *Client) staleUpload(ctx context.Context, m *gateway.Message, o gateway.Outcome) gateway.Outcome {
+	f := m.Reply.File
+	if c.config.Uploader == nil || f == nil || f.File == "" || o.Code != codeNoMedia {
+		return o
+	}
+	c.config.Uploader.Forget(ctx, m.Account, f.File, uploadType(&m.Reply))
+	if o.Kind == gateway.OutcomeRejected && m.Tries() < 2 {
+		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, time.Second
+	}
+	return o
+}
