@@ -1,6 +1,9 @@
 package gateway
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Content is what the event says; it is published as part of the body. It is one
 // model for every platform: a field means the same wherever it comes from, and
@@ -9,8 +12,8 @@ type Content struct {
 	// Type is the platform's type in the house spelling: "text", "image",
 	// "voice", "audio", "video", "document", "sticker", "location", "contacts",
 	// "button" (of a template), "button_reply", "list_reply", "form",
-	// "call_permission_reply", "order", "reaction", "edit", "revoke", "call",
-	// "system", "error", or the platform's own word.
+	// "call_permission_reply", "order", "link", "scan", "reaction", "edit",
+	// "revoke", "call", "system", "error", or the platform's own word.
 	Type string `json:"type"`
 	// ID is the platform's message id (wamid, MsgId); empty where none.
 	ID string `json:"id,omitempty"`
@@ -29,6 +32,8 @@ type Content struct {
 	Media *Media `json:"media,omitempty"`
 	// Location is a place.
 	Location *Location `json:"location,omitempty"`
+	// Link is a page that somebody shared.
+	Link *Link `json:"link,omitempty"`
 	// Contacts are cards of people.
 	Contacts []ContactCard `json:"contacts,omitempty"`
 	// Choice is the answer to a button or list.
@@ -43,7 +48,12 @@ type Content struct {
 	Call *Call `json:"call,omitempty"`
 	// Identity tells of a new number or id of the customer.
 	Identity *IdentityChange `json:"identity,omitempty"`
-	// QuotedID is the id of the message this one answers.
+	// Change says whose state an event is about and what is different now.
+	Change *StateChange `json:"change,omitempty"`
+	// Handle is a code of the platform that lets us act once upon this event.
+	Handle *Handle `json:"handle,omitempty"`
+	// QuotedID is the id of the message this one answers. Of a WeCom card it is
+	// the task_id that we gave it.
 	QuotedID string `json:"quoted_id,omitempty"`
 	// Forwarded is 1 for a forwarded message, 2 for one forwarded many times.
 	Forwarded int `json:"forwarded,omitempty"`
@@ -113,6 +123,52 @@ type Location struct {
 	Name      string  `json:"name,omitempty"`
 	Address   string  `json:"address,omitempty"`
 	URL       string  `json:"url,omitempty"`
+}
+
+// Link is a shared page.
+type Link struct {
+	URL         string `json:"url,omitempty"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Image       string `json:"image,omitempty"` // address of a picture
+}
+
+// StateChange says what is different now. The platform's further fields are in
+// Raw. It may tell less than the platform knows: several say only that something
+// changed, so whoever needs the state asks for it.
+type StateChange struct {
+	// Of is whose state: its Kind is customer, chat, tag, member, approval,
+	// living, kf or account. State has a key of its own, which is no
+	// conversation's: Of is what it is made of.
+	Of Identity `json:"of"`
+	// What is the platform's word for the change: add_external_contact, update.
+	What string `json:"what,omitempty"`
+	// Detail tells it closer: add_member of an update of a chat.
+	Detail string `json:"detail,omitempty"`
+	// Member is the colleague concerned.
+	Member *Identity `json:"member,omitempty"`
+	// People are those who joined or left.
+	People []string `json:"people,omitempty"`
+	// Source is by which way it came about (State of a contact, JoinScene,
+	// QuitScene, DELETE_BY_TRANSFER); Reason why it failed.
+	Source string `json:"source,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Before and Version chain the changes of a chat's members: where Before is
+	// not the Version seen last, a change was lost.
+	Before  string `json:"before,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// Handle is a code that lets us act once upon an event. It is as good as a
+// permission, so it is in no log.
+type Handle struct {
+	// Kind is "welcome" (greet a new customer) or "card" (change the card that
+	// was pressed).
+	Kind string `json:"kind"`
+	Code string `json:"code"`
+	// Until is when the platform takes it no more; null where the event has no
+	// time.
+	Until *time.Time `json:"until"`
 }
 
 // ContactCard is one card of a contacts message. What a card holds beyond this

@@ -35,7 +35,9 @@ const (
 
 // Identity is one name under which a platform knows the other side.
 type Identity struct {
-	// Kind is "bsuid", "phone", "userid", "group" or "account".
+	// Kind is "bsuid", "phone", "userid", "group" or "account", or names the
+	// key of a state that is not a conversation's: "customer", "chat", "tag",
+	// "member", "approval", "living", "kf". Those stand in ChatAccount only.
 	Kind string `json:"kind"`
 	// Value is the form compared: case folded where the platform folds case.
 	Value string `json:"value"`
@@ -59,8 +61,9 @@ func (i Identity) Spelling() string {
 // ChatKind separates the key spaces of conversations.
 type ChatKind string
 
-// The kinds of chat. ChatAccount is the conversation of notices that concern
-// an account and no customer.
+// The kinds of chat. ChatAccount is the conversation of what nobody wrote:
+// notices that concern an account, and the state of a customer, chat or member
+// of whom the first identity is the key.
 const (
 	ChatSingle  ChatKind = "single"
 	ChatGroup   ChatKind = "group"

@@ -57,27 +57,26 @@ func decodeInner(frame opened) (gateway.Item, error) {
 	if err != nil {
 		return gateway.Item{}, err
 	}
+	event := doc.value("Event")
+	if doc.value("MsgType") == "" {
+		event = doc.value("InfoType") // the form sent to suites
+	}
 	it := gateway.Item{
-		AccountID:  first(doc["ToUserName"], doc["AuthCorpId"], frame.receiveID) + "/" + doc["AgentID"],
+		AccountID:  accountOf(doc, event, frame.receiveID),
 		Kind:       gateway.KindNotice,
 		Key:        hashKey(frame.text),
-		OccurredAt: unixTime(first(doc["CreateTime"], doc["TimeStamp"])),
+		OccurredAt: unixTime(first(doc.value("CreateTime"), doc.value("TimeStamp"))),
 		Content:    gateway.Content{Raw: raw},
 	}
-	it.Chat = gateway.Chat{
-		Kind:       gateway.ChatAccount,
-		Identities: []gateway.Identity{{Kind: "account", Value: it.AccountID}},
-	}
-	switch msgType := doc["MsgType"]; {
-	case msgType == "event" && doc["Event"] != "":
-		fillEvent(&it, doc, doc["Event"])
-	case msgType == "" && doc["InfoType"] != "": // the form sent to suites
-		fillEvent(&it, doc, doc["InfoType"])
+	of(&it, gateway.Identity{Kind: "account", Value: it.AccountID})
+	switch msgType := doc.value("MsgType"); {
+	case event != "" && (msgType == "event" || msgType == ""):
+		fillEvent(&it, doc, event)
 	case msgType == "event":
 		return gateway.Item{}, errors.New("an event without Event")
 	case msgType == "":
 		return gateway.Item{}, errors.New("neither MsgType nor InfoType")
-	case doc["FromUserName"] == "":
+	case doc.value("FromUserName") == "":
 		return gateway.Item{}, errors.New("a message without FromUserName")
 	default:
 		fillMessage(&it, doc, msgType)
@@ -85,111 +84,40 @@ func decodeInner(frame opened) (gateway.Item, error) {
 	return it, nil
 }
 
-// fillMessage reads what a member wrote to the app. Types whose content is not
-// read yet, and types nobody knows, are notices in the member's conversation, so
-// that they keep their place in its order. Source: path/90239.
-func fillMessage(it *gateway.Item, doc map[string]string, msgType string) {
-	member(it, doc["FromUserName"])
-	it.Content.Type = msgType
-	id := doc["MsgId"]
-	if id != "" && strings.Trim(id, "0") != "" {
-		// MsgId is not proven unique over apps and senders, hence all three.
-		it.Key = "m:" + id + ":" + fold(doc["FromUserName"]) + ":" + doc["AgentID"]
-		it.Content.ID = id
+// accountOf names our side: "<corp>/<agent>" for what belongs to an app,
+// "<corp>/" for what belongs to the corp and may come by any app's URL or carry
+// the id of an app of WeCom's own, "<suite>/" for the commands to a suite. Two
+// URLs that are told the same of the corp then tell it once.
+func accountOf(doc *document, event, receiveID string) string {
+	switch {
+	case doc.value("InfoType") != "" && suiteCommand(event):
+		return first(doc.value("SuiteId"), receiveID) + "/"
+	case ofCorp(event):
+		return first(doc.value("ToUserName"), doc.value("AuthCorpId"), receiveID) + "/"
 	}
-	switch msgType {
-	case "text":
-		it.Content.Text = doc["Content"]
-	case "image":
-		it.Content.Media = &gateway.Media{ID: doc["MediaId"], URL: doc["PicUrl"]}
-	case "voice":
-		it.Content.Media = &gateway.Media{ID: doc["MediaId"], Format: doc["Format"]}
-	default:
-		return
-	}
-	it.Kind = gateway.KindMessage
+	return first(doc.value("ToUserName"), doc.value("AuthCorpId"), receiveID) + "/" + doc.value("AgentID")
 }
 
-// fillEvent names an event "event.<Event>[.<ChangeType>]". Those a member caused
-// in the chat with the app go into that conversation, all others into the
-// account's: a corp-wide change has no place in anybody's order. Events carry no
-// id; their key is the hash of the plaintext, since sender and second are the
-// same for different events. Source: path/90240, and reports of lost events.
-func fillEvent(it *gateway.Item, doc map[string]string, event string) {
-	it.Content.Type = "event." + event
-	if change := doc["ChangeType"]; change != "" {
-		it.Content.Type += "." + change
-	}
-	if conversational(event) && doc["FromUserName"] != "" {
-		member(it, doc["FromUserName"])
-	}
+// of puts an item under a key that is no conversation's.
+func of(it *gateway.Item, keys ...gateway.Identity) {
+	it.Chat = gateway.Chat{Kind: gateway.ChatAccount, Identities: keys}
 }
 
-// conversational lists the events of path/90240 that a member causes in the chat
-// with the app: menu, card, scan, location. subscribe and unsubscribe are not
-// among them, they say something about the member.
-func conversational(event string) bool {
-	switch event {
-	case "enter_agent", "LOCATION", "click", "view", "view_miniprogram",
-		"scancode_push", "scancode_waitmsg",
-		"pic_sysphoto", "pic_photo_or_album", "pic_weixin", "location_select",
-		"taskcard_click", "template_card_event", "template_card_menu_event":
-		return true
-	}
-	return false
-}
-
-// member puts the item into the conversation of a member with the app. WeCom
-// compares userids without case and reports them in lower case at times, so the
-// folded form is compared and the spelling received is kept for calls.
+// member puts the item into the conversation of a member with the app.
 func member(it *gateway.Item, userID string) {
-	who := []gateway.Identity{{Kind: "userid", Value: fold(userID), As: userID}}
+	who := []gateway.Identity{folded("userid", userID)}
 	it.Chat = gateway.Chat{Kind: gateway.ChatSingle, Identities: who}
 	it.Content.From = &gateway.Party{Identities: who}
 }
 
+// folded is a userid: WeCom compares them without case and reports them in lower
+// case at times, so the folded form is compared and the spelling received is kept
+// for calls. The ids of customers, chats and tags are compared as they are.
+func folded(kind, userID string) gateway.Identity {
+	return gateway.Identity{Kind: kind, Value: fold(userID), As: userID}
+}
+
 func fold(userID string) string { return strings.ToLower(userID) }
-
-// keyField says whether the decoder reads the element, and under which name. An
-// id is trimmed, a text is not.
-func keyField(name string) (as string, isID, ok bool) {
-	switch name {
-	case "AgentId": // some cards spell it so
-		return "AgentID", true, true
-	case "ToUserName", "FromUserName", "CreateTime", "MsgType", "MsgId", "AgentID",
-		"Event", "ChangeType", "MediaId", "Format", "PicUrl",
-		"SuiteId", "AuthCorpId", "InfoType", "TimeStamp":
-		return name, true, true
-	case "Content":
-		return name, false, true
-	}
-	return "", false, false
-}
-
-// index keeps the elements the decoder reads. One that comes twice is an error:
-// of two senders the first or the last would win, depending on the parser. Other
-// elements may repeat, and do (AuthAddOpenKfId).
-func index(fields []field) (map[string]string, error) {
-	doc := make(map[string]string, len(fields))
-	for _, f := range fields {
-		as, isID, ok := keyField(f.name)
-		if !ok {
-			continue
-		}
-		if _, twice := doc[as]; twice {
-			return nil, errors.New(as + " comes twice")
-		}
-		text := f.text
-		if isID {
-			text = strings.TrimSpace(text)
-			if len(text) > maxIDBytes && as != "MediaId" && as != "PicUrl" {
-				return nil, errors.New(as + " is too long")
-			}
-		}
-		doc[as] = text
-	}
-	return doc, nil
-}
 
 // hashKey is over the plaintext: every encryption of the same event differs in
 // its 16 random bytes, so ciphertext and nonce name a delivery and not a fact.

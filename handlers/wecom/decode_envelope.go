@@ -38,7 +38,7 @@ func parseEnvelope(body []byte) (string, error) {
 		}
 		found, n := "", 0
 		for _, f := range fields {
-			if f.name == "Encrypt" {
+			if f.path == "Encrypt" {
 				found = strings.TrimSpace(f.text)
 				n++
 			}

@@ -117,36 +117,90 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-func TestContent(t *testing.T) {
-	who := []gateway.Identity{{Kind: "userid", Value: "chenhao", As: "ChenHao"}}
-	from := &gateway.Party{Identities: who}
-	for name, want := range map[string]gateway.Content{
-		"app_voice.xml": {Type: "voice", ID: "7012345678901234504", From: from, Media: &gateway.Media{ID: "1Yv-zXmade-upMediaIdVoice0001", Format: "amr"}},
-		"app_video.xml": {Type: "video", ID: "7012345678901234505", From: from},
+// TestOddEvents: an event that lacks what it is about, or names it twice, is a
+// notice of the account, never a guess and never lost.
+func TestOddEvents(t *testing.T) {
+	event := func(name, fields string) []byte {
+		return inner("<FromUserName>sys</FromUserName><CreateTime>1760000000</CreateTime><MsgType>event</MsgType><Event>" + name + "</Event>" + fields)
+	}
+	for name, doc := range map[string][]byte{
+		"click of nobody":          inner("<MsgType>event</MsgType><Event>click</Event><EventKey>k</EventKey>"),
+		"click of the system":      event("click", "<EventKey>k</EventKey>"),
+		"contact without customer": event("change_external_contact", "<ChangeType>add_external_contact</ChangeType><UserID>u</UserID>"),
+		"two customers":            event("change_external_contact", "<ExternalUserID>a</ExternalUserID><ExternalUserID>b</ExternalUserID>"),
+		"customer of 300 bytes":    event("change_external_contact", "<ExternalUserID>"+strings.Repeat("w", 300)+"</ExternalUserID>"),
+		"chat without id":          event("change_external_chat", "<ChangeType>dismiss</ChangeType>"),
+		"tag without id":           event("change_external_tag", "<ChangeType>delete</ChangeType>"),
+		"user without id":          event("change_contact", "<ChangeType>delete_user</ChangeType>"),
+		"approval without number":  event("sys_approval_change", "<ApprovalInfo/>"),
+		"number of another level":  event("sys_approval_change", "<SpNo>1</SpNo><Info><ApprovalInfo><SpNo>2</SpNo></ApprovalInfo></Info>"),
+		"unsubscribe of nobody":    inner("<MsgType>event</MsgType><Event>unsubscribe</Event>"),
 	} {
-		it := decode(t, read(t, name))
-		it.Content.Raw = nil
-		if diff := cmp.Diff(want, it.Content); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
-		}
-		if diff := cmp.Diff(gateway.Chat{Kind: gateway.ChatSingle, Identities: who}, it.Chat); diff != "" {
-			t.Errorf("%s:\n%s", name, diff)
+		it := decode(t, doc)
+		if it.Kind != gateway.KindNotice || it.Chat.Kind != gateway.ChatAccount || it.Chat.Identities[0].Kind != "account" ||
+			!strings.HasPrefix(it.Content.Type, "event.") || it.Content.Handle != nil {
+			t.Errorf("%s: %s %s in %+v", name, it.Kind, it.Content.Type, it.Chat)
 		}
 	}
-	for name, want := range map[string]string{
-		"event_ext_add.xml":                 "event.change_external_contact.add_external_contact",
-		"event_location.xml":                "event.LOCATION",
-		"event_chat_add_member.xml":         "event.change_external_chat.update",
-		"suite_change_external_contact.xml": "event.change_external_contact.add_external_contact",
-		"suite_ticket.xml":                  "event.suite_ticket",
+}
+
+// TestHandles: a one-time code ends 20 seconds or 72 hours after the event, and
+// stands nowhere else but in the raw part.
+func TestHandles(t *testing.T) {
+	for file, want := range map[string]gateway.Handle{
+		"event_ext_add.xml":       {Kind: "welcome", Code: "made-up-welcome-code-0001"},
+		"event_template_card.xml": {Kind: "card", Code: "made-up-response-code-0001"},
 	} {
-		if it := decode(t, read(t, name)); it.Content.Type != want || it.Kind != gateway.KindNotice {
-			t.Errorf("%s: %s %s", name, it.Kind, it.Content.Type)
+		it := decode(t, read(t, file))
+		life := 20 * time.Second
+		if want.Kind == "card" {
+			life = 72 * time.Hour
+		}
+		until := it.OccurredAt.Add(life)
+		want.Until = &until
+		if diff := cmp.Diff(&want, it.Content.Handle); diff != "" {
+			t.Errorf("%s:\n%s", file, diff)
 		}
 	}
-	// An event of the conversation without a sender is the account's.
-	it := decode(t, inner("<MsgType>event</MsgType><Event>click</Event>"))
-	if it.Chat.Kind != gateway.ChatAccount || it.AccountID != corp+"/" {
-		t.Errorf("%+v", it)
+	it := decode(t, inner("<MsgType>event</MsgType><Event>change_external_contact</Event><ExternalUserID>wm1</ExternalUserID><WelcomeCode>c</WelcomeCode>"))
+	if h := it.Content.Handle; h == nil || h.Until != nil {
+		t.Errorf("a code without a time is %+v", h)
+	}
+}
+
+// TestStateIsNobodysConversation: what a member writes, what is said about the
+// member, and a customer of the same name are three keys.
+func TestStateIsNobodysConversation(t *testing.T) {
+	convs := map[string]bool{}
+	for _, doc := range [][]byte{
+		text("same", "1", "hello"),
+		inner("<FromUserName>same</FromUserName><MsgType>event</MsgType><Event>unsubscribe</Event><AgentID>1000002</AgentID>"),
+		inner("<MsgType>event</MsgType><Event>change_external_contact</Event><ExternalUserID>same</ExternalUserID>"),
+		inner("<MsgType>event</MsgType><Event>change_external_chat</Event><ChatId>same</ChatId>"),
+		inner("<MsgType>event</MsgType><Event>change_external_tag</Event><Id>same</Id>"),
+		inner("<MsgType>event</MsgType><Event>living_status_change</Event><LivingId>same</LivingId>"),
+	} {
+		it := decode(t, doc)
+		convs[gateway.ConvID([]byte("s"), "wecom", "corp-a", it.Chat.Kind, it.Chat.Identities[0])] = true
+	}
+	if len(convs) != 6 {
+		t.Errorf("%d conversations, want 6", len(convs))
+	}
+	// Ids of customers are compared as they are, userids without case.
+	a := decode(t, inner("<MsgType>event</MsgType><Event>change_external_contact</Event><ExternalUserID>wmA</ExternalUserID>"))
+	b := decode(t, inner("<MsgType>event</MsgType><Event>change_external_contact</Event><ExternalUserID>wma</ExternalUserID>"))
+	if a.Chat.Identities[0].Value == b.Chat.Identities[0].Value {
+		t.Error("two customers are one")
+	}
+}
+
+// TestDeepDocument: what is deeper or longer named than anything real is walked
+// and not kept.
+func TestDeepDocument(t *testing.T) {
+	long := strings.Repeat("n", 5000)
+	it := decode(t, inner("<FromUserName>u</FromUserName><MsgType>text</MsgType><Content>x<b>y</b>z</Content>"+
+		"<"+long+">"+strings.Repeat("<a>1</a>", 5000)+"</"+long+">"+strings.Repeat("<d>", 25)+"deep"+strings.Repeat("</d>", 25)))
+	if it.Content.Text != "xz" || it.Kind != gateway.KindMessage {
+		t.Errorf("%s %q", it.Kind, it.Content.Text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -15,10 +14,19 @@ var (
 	errSyntax  = errors.New("not well-formed XML")
 )
 
-// field is one child element of the root: its name and the text directly in it.
-type field struct{ name, text string }
+// Bounds of what is kept of a document. Real events have five levels and names
+// of 20 characters; what is longer or deeper is walked and not kept, so that a
+// hostile document costs no more than its own size.
+const (
+	keptDepth = 6
+	maxPath   = 160
+)
 
-// parseXML walks one document and returns the children of its root in order.
+// field is one element below the root: the names that lead to it, with slashes
+// between them, and the text directly in it. An element stands before those in it.
+type field struct{ path, text string }
+
+// parseXML walks one document and returns the elements below its root in order.
 // It refuses declarations (a DOCTYPE alone passes encoding/xml in silence), more
 // than maxDepth levels, more than maxNodes elements, and an end before the root
 // is closed. Bytes after the root are ignored: the platform's own clients do so
@@ -26,9 +34,8 @@ type field struct{ name, text string }
 // it fails.
 func parseXML(doc []byte, maxNodes int) ([]field, error) {
 	d := xml.NewDecoder(bytes.NewReader(doc))
-	var fields []field
-	var text strings.Builder
-	depth, nodes := 0, 0
+	w := walk{fields: make([]field, 0, 24)}
+	nodes := 0
 	for {
 		t, err := d.Token()
 		if err != nil { // io.EOF too: the root is not closed yet
@@ -38,29 +45,54 @@ func parseXML(doc []byte, maxNodes int) ([]field, error) {
 		case xml.Directive:
 			return nil, errDoctype
 		case xml.StartElement:
-			depth++
-			nodes++
-			if depth > maxDepth || nodes > maxNodes {
+			if nodes++; w.depth+1 > maxDepth || nodes > maxNodes {
 				return nil, errTooBig
 			}
-			if depth == 2 {
-				fields = append(fields, field{name: t.Name.Local})
-				text.Reset()
-			}
+			w.start(t.Name.Local)
 		case xml.CharData:
-			if depth == 2 {
-				text.Write(t)
+			if w.depth >= 2 && w.depth <= keptDepth {
+				w.text[w.depth] = append(w.text[w.depth], t...)
 			}
 		case xml.EndElement:
-			if depth == 2 {
-				fields[len(fields)-1].text = text.String()
-			}
-			depth--
-			if depth == 0 {
-				return fields, nil
+			if w.end(); w.depth == 0 {
+				return w.fields, nil
 			}
 		}
 	}
+}
+
+// walk is where a parser is: the root has depth 1.
+type walk struct {
+	fields []field
+	depth  int
+	at     [keptDepth + 1]int // which field an open element is; -1: not kept
+	text   [keptDepth + 1][]byte
+}
+
+func (w *walk) start(name string) {
+	w.depth++
+	if w.depth < 2 || w.depth > keptDepth {
+		return
+	}
+	w.at[w.depth], w.text[w.depth] = -1, w.text[w.depth][:0]
+	if w.depth > 2 {
+		parent := w.at[w.depth-1]
+		if parent < 0 {
+			return
+		}
+		name = w.fields[parent].path + "/" + name
+	}
+	if len(name) <= maxPath {
+		w.at[w.depth] = len(w.fields)
+		w.fields = append(w.fields, field{path: name})
+	}
+}
+
+func (w *walk) end() {
+	if w.depth >= 2 && w.depth <= keptDepth && w.at[w.depth] >= 0 {
+		w.fields[w.at[w.depth]].text = string(w.text[w.depth])
+	}
+	w.depth--
 }
 
 // parseInner parses a decrypted document. When it is not well-formed it is tried

@@ -1,11 +1,11 @@
 package wecom_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -107,13 +107,13 @@ func checkItem(t testing.TB, it *gateway.Item) {
 	if len(it.Chat.Identities) == 0 || it.Key == "" || it.AccountID == "" || it.Content.Type == "" {
 		t.Errorf("an item without identity, key, account or type: %q %q", it.AccountID, it.Content.Type)
 	}
-	b, err := gateway.EncodeContent(&it.Content)
-	if err != nil {
-		t.Fatalf("content cannot be encoded: %v", err)
+	if c := it.Content.Change; c != nil && (it.Chat.Kind != gateway.ChatAccount || it.Chat.Identities[0] != c.Of) {
+		t.Errorf("a change of %+v in the conversation %+v", c.Of, it.Chat)
 	}
-	if !json.Valid(b) {
-		t.Error("content is not JSON")
+	if it.Kind == gateway.KindState && it.Content.Change == nil {
+		t.Error("a state that does not say whose")
 	}
+	fits(t, it)
 }
 
 func wantErr(t testing.TB, err, want error) {
@@ -123,12 +123,20 @@ func wantErr(t testing.TB, err, want error) {
 	}
 }
 
-// key writes the conversation as the index of the samples does: the account's
-// own, or the member's in the app.
+// key writes whose an item is as the index of the samples does.
 func key(it *gateway.Item) string {
 	id := it.Chat.Identities[0]
-	if it.Chat.Kind == gateway.ChatAccount {
-		return "account|" + id.Value
+	if it.Chat.Kind == gateway.ChatSingle {
+		return "app|" + it.AccountID + "|" + id.Spelling()
 	}
-	return "app|" + it.AccountID + "|" + id.Spelling()
+	corp, _, _ := strings.Cut(it.AccountID, "/")
+	switch id.Kind {
+	case "account":
+		return "account|" + strings.SplitN(id.Value, "/", 2)[0]
+	case "approval":
+		return "approval|" + id.Value
+	case "kf":
+		return "kfpull|" + corp + "|" + id.Value
+	}
+	return id.Kind + "|" + corp + "|" + id.Spelling()
 }
