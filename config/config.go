@@ -139,9 +139,10 @@ type Endpoint struct {
 	// behind a proxy that ends TLS.
 	MTLS bool `yaml:"mtls,omitempty" validate:"excluded_unless=Platform whatsapp"`
 
-	// WeCom: the kind of receiver, whom callbacks are addressed to (the corp
-	// id), and the pair shown in the console.
-	Kind                   string   `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app"`
+	// WeCom: the kind of receiver (app, or suite for a suite's command URL), whom
+	// callbacks are addressed to (the corp id or suite id), and the pair shown in
+	// the console.
+	Kind                   string   `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app suite"`
 	ReceiveIDs             []string `yaml:"receive_ids,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,dive,required"`
 	Token                  Secret   `yaml:"token,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
 	EncodingAESKey         Secret   `yaml:"encoding_aes_key,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,aeskey"`

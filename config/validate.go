@@ -114,6 +114,9 @@ func emptySentence(path, field string) string {
 	if strings.HasPrefix(path, "endpoints[") && field == "receive_ids" {
 		return "is empty; name the corp id that callbacks are addressed to, such as [ww0123456789abcdef]"
 	}
+	if strings.HasPrefix(path, "endpoints[") && field == "kind" {
+		return "is empty; must be app or suite"
+	}
 	if field == "kind" {
 		return "is empty; must be app"
 	}

@@ -87,13 +87,29 @@ func (d *door) challenge(c *gin.Context) {
 		v.answer(status)
 		return
 	}
-	h := c.Writer.Header()
+	v.answerText(body)
+}
+
+// answerText ends the visit with 200 and the exact bytes.
+func (v *visit) answerText(body []byte) {
+	h := v.Writer.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("X-Content-Type-Options", "nosniff")
-	c.Status(http.StatusOK)
+	v.Status(http.StatusOK)
 	// A client that is gone does not read its answer; there is nobody to tell.
-	_, _ = c.Writer.Write(body)
+	_, _ = v.Writer.Write(body)
 	v.metrics.answered(http.StatusOK)
+}
+
+// answerTaken ends the visit of a callback that is on disk.
+func (v *visit) answerTaken(body []byte) {
+	if a, ok := v.endpoint.(Answerer); ok {
+		if text := a.Answer(&Request{RawQuery: v.Request.URL.RawQuery, Header: v.Request.Header, Body: body}); len(text) > 0 {
+			v.answerText(text)
+			return
+		}
+	}
+	v.answer(http.StatusOK)
 }
 
 // callback takes a POST: read, verify, archive, 200.
@@ -130,7 +146,7 @@ func (d *door) callback(c *gin.Context) {
 		v.answerFailed(http.StatusServiceUnavailable)
 		return
 	}
-	v.answer(http.StatusOK)
+	v.answerTaken(body)
 	took := d.Now().Sub(v.started)
 	v.metrics.archived(took, len(body))
 	if line := d.Log.Check(zap.DebugLevel, "payload.archived"); line != nil {

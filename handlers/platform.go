@@ -13,6 +13,14 @@ type Request struct {
 	Body     []byte // nil on GET
 }
 
+// Answerer is an Endpoint whose platform wants to read something in the answer to
+// a callback. The front door asks for it when the callback is on disk; whatever it
+// says, the status is 200.
+type Answerer interface {
+	// Answer is the body, text/plain; empty for none. Pure, as Verify is.
+	Answer(r *Request) []byte
+}
+
 // Endpoint is what a platform must provide for one callback URL. The platform
 // packages implement it; the front door calls Challenge and Verify, the relay
 // calls Decode. All three are pure: no I/O, no clock, safe for concurrent use.

@@ -124,6 +124,42 @@ func TestRefusedCallbacks(t *testing.T) {
 	}
 }
 
+// worded is an endpoint whose platform reads the answer.
+type worded struct {
+	handlers.Endpoint
+	text string
+}
+
+func (w worded) Answer(*handlers.Request) []byte { return []byte(w.text) }
+
+// An endpoint may have words for the platform: they go out with the 200, after
+// the callback is on disk, and never with a refusal.
+func TestAnswerWithWords(t *testing.T) {
+	f := open(t, func(o *handlers.Options) {
+		o.Endpoint = endpoints(map[string]handlers.Endpoint{
+			"whatsapp/meta": worded{meta(), "success"},
+			"whatsapp/mute": worded{meta(), ""},
+		})
+	})
+	body := []byte(`{}`)
+	for _, c := range []struct {
+		path, signature, want string
+		status, archived      int
+	}{
+		{"/webhooks/whatsapp/meta", sign(body), "success", 200, 1},
+		{"/webhooks/whatsapp/mute", sign(body), "", 200, 2},
+		{"/webhooks/whatsapp/meta", sign([]byte("x")), "", 401, 2},
+	} {
+		res, text := f.send(t, http.MethodPost, c.path, body, http.Header{"X-Hub-Signature-256": {c.signature}})
+		if res.StatusCode != c.status || text != c.want || len(f.archived(t)) != c.archived {
+			t.Errorf("%s: %d %q, %d archived", c.path, res.StatusCode, text, len(f.archived(t)))
+		}
+	}
+	if f.count(t, "causeway_webhook_requests_total", "200") != 2 {
+		t.Error("not counted")
+	}
+}
+
 // failing is an endpoint whose Verify fails or panics.
 type failing struct {
 	err    error

@@ -30,7 +30,8 @@ func (c *cli) convIDCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "id --platform P --account A IDENTITY",
 		Short: "Print the id of the conversation with a customer",
-		Long: `Print the id of the conversation with a customer or group.
+		Long: `Print the id of the conversation with a customer or group, or of the key under which
+the state of a WeCom customer, chat, tag or member is told.
 
 Logs, subjects and lists carry this id and never the identity. The kind is guessed
 from the platform when it is not given: a phone number for WhatsApp, a user id for
@@ -53,7 +54,7 @@ WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter
 	}
 	cmd.Flags().StringVar(&platform, "platform", "", "whatsapp or wecom")
 	cmd.Flags().StringVar(&account, "account", "", "configured name of our side")
-	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid or group (default by platform)")
+	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid or group; of state: member, customer, chat, tag, approval, living or kf (default by platform)")
 	_ = cmd.MarkFlagRequired("platform")
 	_ = cmd.MarkFlagRequired("account")
 	return cmd
@@ -83,12 +84,12 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
 			return "", "", usageError("that is not a phone number; write digits with the country code, or give --kind")
 		}
-	case "bsuid", "userid", "group":
+	case "bsuid", "userid", "group", "member", "customer", "chat", "tag", "approval", "living", "kf":
 		if identity == "" {
 			return "", "", usageError("the identity is empty")
 		}
 	default:
-		return "", "", usageError("--kind must be phone, bsuid, userid or group, not %q", printable(kind, 40))
+		return "", "", usageError("--kind must be phone, bsuid, userid or group, or of state member, customer, chat, tag, approval, living or kf, not %q", printable(kind, 40))
 	}
 	return kind, identity, nil
 }

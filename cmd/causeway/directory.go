@@ -54,7 +54,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 
 func newEndpoint(e *config.Endpoint) (handlers.Endpoint, error) {
 	if e.Platform == "wecom" {
-		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs})
+		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs, Suite: e.Kind == "suite"})
 	}
 	secrets := []string{e.AppSecret.Reveal()}
 	if e.AppSecretPrevious != "" {

@@ -30,7 +30,8 @@ func (r *router) find(c *gin.Context) {
 	p := query(c, "platform", "account", "identity", "kind")
 	platform := p.word("platform", "whatsapp", "wecom")
 	account := p.name("account")
-	id := gateway.Identity{Kind: p.word("kind", "bsuid", "phone", "userid", "group", "account"), Value: p.text("identity")}
+	id := gateway.Identity{Kind: p.word("kind", "bsuid", "phone", "userid", "group", "account",
+		"member", "customer", "chat", "tag", "approval", "living", "kf"), Value: p.text("identity")}
 	if len(id.Value) > maxIdentity || !utf8.ValidString(id.Value) {
 		p.bad("identity", "must be at most 256 bytes of UTF-8")
 	}

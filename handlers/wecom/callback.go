@@ -24,18 +24,25 @@ type EndpointConfig struct {
 	// Ring is the credentials that may be in use, the current one first. Around
 	// a change of the pair the platform may still use the old one.
 	Ring []Credential
-	// ReceiveIDs are the ids a frame may be addressed to: the corp id. At
-	// least one.
+	// ReceiveIDs are the ids a frame may be addressed to: the corp id, or the
+	// suite id. At least one.
 	ReceiveIDs []string
+	// Suite says that it is the command URL of a suite, where the platform
+	// wants to read "success". Source: path/97172.
+	Suite bool
 }
 
-// Endpoint is one callback URL of a self-built app. It implements
+// Endpoint is one callback URL of a self-built app or a suite. It implements
 // handlers.Endpoint, is immutable, and is safe for concurrent use.
 type Endpoint struct {
-	ring []*Crypt
+	ring  []*Crypt
+	suite bool
 }
 
-var _ handlers.Endpoint = (*Endpoint)(nil)
+var (
+	_ handlers.Endpoint = (*Endpoint)(nil)
+	_ handlers.Answerer = (*Endpoint)(nil)
+)
 
 // NewEndpoint checks the credentials. An empty ring or an empty field is an
 // error that wraps gateway.ErrNoSecret; errors name the place in the ring and
@@ -47,7 +54,7 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	if len(c.ReceiveIDs) == 0 {
 		return nil, errors.New("receive_ids is empty: name the corp id")
 	}
-	e := &Endpoint{}
+	e := &Endpoint{suite: c.Suite}
 	for i, cred := range c.Ring {
 		crypt, err := NewCrypt(cred.Token, cred.EncodingAESKey, c.ReceiveIDs)
 		if err != nil {
@@ -56,6 +63,15 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 		e.ring = append(e.ring, crypt)
 	}
 	return e, nil
+}
+
+// Answer is "success" for a suite's command URL, which is tried again without
+// it, and nothing for all others: what an app answers leaves by the outbox.
+func (e *Endpoint) Answer(*handlers.Request) []byte {
+	if e.suite {
+		return []byte("success")
+	}
+	return nil
 }
 
 // RefusalStatus is 403.

@@ -211,3 +211,25 @@ func TestRing(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestSuiteAnswer: a suite's command URL hears "success", an app's nothing.
+func TestSuiteAnswer(t *testing.T) {
+	for _, suite := range []bool{true, false} {
+		e, err := wecom.NewEndpoint(wecom.EndpointConfig{
+			Ring: []wecom.Credential{{Token: token, EncodingAESKey: aesKey}}, ReceiveIDs: []string{"ww9f8e7d6c5b4a3210"}, Suite: suite})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := signed(crypt(t, token, aesKey), "n", crypt(t, token, aesKey).Seal(read(t, "suite_ticket.xml"), "ww9f8e7d6c5b4a3210", [16]byte{}))
+		if _, err := e.Verify(r); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(e.Answer(r)); (got == "success") != suite || !suite && got != "" {
+			t.Errorf("suite %v is answered %q", suite, got)
+		}
+		items, _, err := e.Decode(&gateway.Payload{Body: r.Body})
+		if err != nil || len(items) != 1 || items[0].AccountID != "ww9f8e7d6c5b4a3210/" {
+			t.Errorf("%+v, %v", items, err)
+		}
+	}
+}

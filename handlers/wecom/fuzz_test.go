@@ -3,6 +3,7 @@ package wecom_test
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -60,6 +61,11 @@ func FuzzInner(f *testing.F) {
 		if b := read(f, s.File); len(b) < 2000 {
 			f.Add(b)
 		}
+	}
+	for _, part := range variants(f, filepath.Join("testdata", "variants.txt")) {
+		_, doc, _ := strings.Cut(part, "\n")
+		doc, _, _ = strings.Cut(doc, "\n> ")
+		f.Add(variant([]string{doc}))
 	}
 	f.Add(read(f, "case-07-xxe-inner.xml"))
 	f.Add([]byte("<xml><MsgType>\x01text</MsgType><FromUserName>\xff</FromUserName></xml>"))

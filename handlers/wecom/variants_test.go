@@ -18,11 +18,7 @@ import (
 // UPDATE_GOLDEN=1 to write the lines of items anew, and read the diff.
 func TestVariants(t *testing.T) {
 	path := filepath.Join("testdata", "variants.txt")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := strings.Split("\n"+strings.TrimRight(string(text), "\n"), "\n# ")[1:]
+	parts := variants(t, path)
 	if len(parts) < 40 {
 		t.Fatalf("only %d variants", len(parts))
 	}
@@ -52,6 +48,15 @@ func TestVariants(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+func variants(t testing.TB, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split("\n"+strings.TrimRight(string(text), "\n"), "\n# ")[1:]
 }
 
 // variant is the document of a variant; one that begins with <xml> is whole.
