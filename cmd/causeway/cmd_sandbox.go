@@ -66,6 +66,13 @@ and of the fake WhatsApp:
   PUT  limits                {"pair"}: one message in 6 s to one customer
   PUT  standing              what is told of the token, the number and the subscriptions
 
+and of the fake WeCom:
+
+  POST member                {"user","text"}: a member writes
+  POST simulate              {"kind","variant","from",…}: a callback of any kind that
+                             causeway simulate wecom --list names
+  POST deliver               {"xml"}: signed, encrypted and delivered
+
 Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 		Example: `  causeway sandbox
   causeway sandbox -c causeway.yaml

@@ -83,21 +83,6 @@ func (s *simulation) check() error {
 	return nil
 }
 
-// kind takes the kind of callback from the arguments; the first one is the
-// default.
-func (s *simulation) kind(args, kinds []string) (string, error) {
-	if len(args) == 0 {
-		return kinds[0], nil
-	}
-	if s.file != "" {
-		return "", usageError("--file takes the place of a kind; leave %q out", printable(args[0], 40))
-	}
-	if !slices.Contains(kinds, args[0]) {
-		return "", usageError("%q is no kind of callback here; one of %s", printable(args[0], 40), strings.Join(kinds, ", "))
-	}
-	return args[0], nil
-}
-
 // read returns the bytes of --file.
 func (s *simulation) read(in io.Reader) ([]byte, error) {
 	const most = 64 << 20

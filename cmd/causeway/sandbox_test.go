@@ -152,13 +152,17 @@ func TestSandboxPage(t *testing.T) {
 func TestSandboxHelp(t *testing.T) {
 	_, help, _ := execute(t.Context(), "", "sandbox", "--help")
 	cred := startSandbox(t)
+	base := cred.WhatsApp.APIBase
 	for _, line := range strings.Split(help, "\n") {
+		if strings.Contains(line, "of the fake WeCom") {
+			base = cred.WeCom.APIBase
+		}
 		method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if method != http.MethodPost && method != http.MethodPut {
 			continue
 		}
 		path, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		req, err := http.NewRequest(method, cred.WhatsApp.APIBase+sandbox.ControlPrefix+path, strings.NewReader("["))
+		req, err := http.NewRequest(method, base+sandbox.ControlPrefix+path, strings.NewReader("["))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +175,7 @@ func TestSandboxHelp(t *testing.T) {
 			t.Errorf("%s %s: %d; the help names what there is not", method, path, res.StatusCode)
 		}
 	}
-	for _, path := range []string{"simulate", "move", "group", "statuses", "callbacks", "customer", "colleague"} {
+	for _, path := range []string{"simulate", "move", "group", "statuses", "callbacks", "customer", "colleague", "member"} {
 		if !strings.Contains(help, " "+path+" ") {
 			t.Errorf("the help does not name %s", path)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
@@ -21,7 +22,8 @@ type listedKind struct {
 	Variants []string `json:"variants"`       // the default first
 }
 
-func listKinds() []listedKind {
+// whatsappKinds and wecomKinds are what the makers of the sandboxes list.
+func whatsappKinds() []listedKind {
 	list := []listedKind{}
 	for _, k := range whatsapptest.Kinds() {
 		list = append(list, listedKind{k.Name, string(k.Class), k.About, string(k.Observed), append([]string{}, strings.Fields(k.Variants)...)})
@@ -29,46 +31,57 @@ func listKinds() []listedKind {
 	return list
 }
 
-func writeKinds(w io.Writer) {
-	rows := [][]string{}
-	for _, k := range listKinds() {
-		becomes := k.Becomes
-		if k.Copy != "" {
-			becomes += " (copy)"
-		}
-		rows = append(rows, []string{k.Kind, becomes, k.About, strings.Join(k.Variants, " ")})
+func wecomKinds() []listedKind {
+	list := []listedKind{}
+	for _, k := range wecomtest.Kinds() {
+		list = append(list, listedKind{k.Name, string(k.Class), k.About, "", append([]string{}, strings.Fields(k.Variants)...)})
 	}
-	table(w, "no kinds", []string{"KIND", "BECOMES", "WHAT HAPPENED", "VARIANTS"}, rows)
+	return list
+}
+
+// printKinds is --list.
+func (c *cli) printKinds(list []listedKind) error {
+	return failed(c.print(list, func(w io.Writer) {
+		rows := [][]string{}
+		for _, k := range list {
+			becomes := k.Becomes
+			if k.Copy != "" {
+				becomes += " (copy)"
+			}
+			rows = append(rows, []string{k.Kind, becomes, k.About, strings.Join(k.Variants, " ")})
+		}
+		table(w, "no kinds", []string{"KIND", "BECOMES", "WHAT HAPPENED", "VARIANTS"}, rows)
+	}))
 }
 
 // completeKinds is for the shell.
-func completeKinds(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	words := []string{}
-	switch len(args) {
-	case 0:
-		for _, k := range whatsapptest.Kinds() {
-			words = append(words, k.Name)
+func completeKinds(list []listedKind) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		words := []string{}
+		for _, k := range list {
+			switch {
+			case len(args) == 0:
+				words = append(words, k.Kind)
+			case len(args) == 1 && k.Kind == args[0]:
+				words = k.Variants
+			}
 		}
-	case 1:
-		if k, ok := whatsapptest.KindNamed(args[0]); ok {
-			words = strings.Fields(k.Variants)
-		}
+		return words, cobra.ShellCompDirectiveNoFileComp
 	}
-	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // unknownKind names the kinds that were perhaps meant.
-func unknownKind(name string) error {
-	near := nearKinds(name)
+func unknownKind(platform, name string, list []listedKind) error {
+	near := nearKinds(name, list)
 	if len(near) == 0 {
-		return usageError("%q is no kind of callback; see causeway simulate whatsapp --list", printable(name, 40))
+		return usageError("%q is no kind of callback; see causeway simulate %s --list", printable(name, 40), platform)
 	}
-	return usageError("%q is no kind of callback; perhaps %s (all: causeway simulate whatsapp --list)", printable(name, 40), strings.Join(near, ", "))
+	return usageError("%q is no kind of callback; perhaps %s (all: causeway simulate %s --list)", printable(name, 40), strings.Join(near, ", "), platform)
 }
 
 // nearKinds are the kinds that share a word with name, or differ in a letter or
 // two, the nearest first; at most six.
-func nearKinds(name string) []string {
+func nearKinds(name string, kinds []listedKind) []string {
 	const far = 3
 	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 	if len(name) > 40 {
@@ -79,9 +92,9 @@ func nearKinds(name string) []string {
 		distance int
 	}
 	var list []near
-	for _, k := range whatsapptest.Kinds() {
-		d := letters(name, k.Name)
-		for _, word := range strings.Split(k.Name, "-") {
+	for _, k := range kinds {
+		d := letters(name, k.Kind)
+		for _, word := range strings.Split(k.Kind, "-") {
 			d = min(d, letters(name, word))
 			for _, asked := range strings.Split(name, "-") {
 				if len(asked) > 2 && (asked == word || strings.HasPrefix(word, asked) || strings.HasPrefix(asked, word)) {
@@ -90,7 +103,7 @@ func nearKinds(name string) []string {
 			}
 		}
 		if d < min(far, max(len(name)-1, 1)) {
-			list = append(list, near{k.Name, 100*d + letters(name, k.Name)})
+			list = append(list, near{k.Kind, 100*d + letters(name, k.Kind)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b near) int { return a.distance - b.distance })

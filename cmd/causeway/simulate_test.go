@@ -16,6 +16,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/wecom"
+	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
@@ -121,7 +122,26 @@ func TestSimulate(t *testing.T) {
 		"wecom ago":   {[]string{"wecom", "--ago", "1h"}, gateway.KindMessage, func(it *gateway.Item) bool { return time.Since(it.OccurredAt) > 59*time.Minute }},
 		"wecom image": {[]string{"wecom", "image"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media.ID != "" }},
 		"wecom voice": {[]string{"wecom", "voice"}, gateway.KindMessage, func(it *gateway.Item) bool { return it.Content.Media.Format == "amr" }},
-		"wecom event": {[]string{"wecom", "event", "--event", "view"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.view" }},
+		"wecom click": {[]string{"wecom", "click", "--key", "MENU"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return it.Content.Type == "button" && it.Content.Choice.ID == "MENU"
+		}},
+		"wecom card": {[]string{"wecom", "card", "text_notice", "--task", "ms_1", "--code", "RC"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return it.Content.QuotedID == "ms_1" && it.Content.Handle.Code == "RC"
+		}},
+		"wecom form": {[]string{"wecom", "card-form", "--picked", "a,b"}, gateway.KindMessage, func(it *gateway.Item) bool {
+			return strings.Contains(string(it.Content.Form.Response), `["a","b"]`)
+		}},
+		"wecom customer": {[]string{"wecom", "customer", "transferred", "--external-user", "wmX", "--from", "ChenHao"}, gateway.KindState, func(it *gateway.Item) bool {
+			return it.Chat.Identities[0] == gateway.Identity{Kind: "customer", Value: "wmX"} && it.Content.Change.Member.As == "ChenHao"
+		}},
+		"wecom chat": {[]string{"wecom", "chat", "add_member", "--chat", "wrX", "--people", "p,q", "--before", "1", "--version", "2"}, gateway.KindState, func(it *gateway.Item) bool {
+			return it.Chat.Identities[0].Value == "wrX" && len(it.Content.Change.People) == 2 && it.Content.Change.Before == "1" && it.Content.Change.Version == "2"
+		}},
+		"wecom renamed": {[]string{"wecom", "member", "renamed", "--new-user", "Neu"}, gateway.KindState, func(it *gateway.Item) bool {
+			return it.Chat.Identities[0].As == "Neu" && it.Chat.Identities[1].As == simulatedMember
+		}},
+		"wecom unknown event": {[]string{"wecom", "event", "brand_new"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.brand_new" }},
+		"wecom event":         {[]string{"wecom", "event", "--event", "view"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.view" }},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -273,6 +293,41 @@ func TestSimulateList(t *testing.T) {
 	}
 }
 
+// TestSimulateWeComList: the list names every kind, and what is printed can be
+// sent as a file.
+func TestSimulateWeComList(t *testing.T) {
+	code, out, _ := execute(t.Context(), "", "simulate", "wecom", "--list")
+	if n := strings.Count(out, "\n"); code != exitOK || n != len(wecomtest.Kinds())+1 || !strings.Contains(out, "card-form") {
+		t.Errorf("exit code %d, %d lines:\n%s", code, n, out)
+	}
+	code, out, _ = execute(t.Context(), "", "__complete", "simulate", "wecom", "tag", "")
+	if code != exitOK || !strings.Contains(out, "create\nupdate\n") {
+		t.Errorf("completion: %s", out)
+	}
+	r, path := newReceiver(t, http.StatusOK)
+	code, inner, errs := execute(t.Context(), "", "simulate", "wecom", "approval", "-c", path, "--id", "no-7", "--print")
+	if code != exitOK || !strings.HasPrefix(inner, "<xml>") {
+		t.Fatalf("exit code %d: %s%s", code, inner, errs)
+	}
+	if code, _, errs := execute(t.Context(), inner, "simulate", "wecom", "-c", path, "--file", "-"); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if it := r.items[0]; it.Chat.Identities[0] != (gateway.Identity{Kind: "approval", Value: "no-7"}) {
+		t.Errorf("read %+v", it)
+	}
+	// Several of one kind in one second differ.
+	if code, _, errs := execute(t.Context(), "", "simulate", "wecom", "card", "-c", path, "--count", "4", "--customers", "2"); code != exitOK {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	keys := map[string]bool{}
+	for _, it := range r.items[1:] {
+		keys[it.Key] = true
+	}
+	if len(keys) != 4 {
+		t.Errorf("%d facts in 4 callbacks", len(keys))
+	}
+}
+
 func TestSimulateErrors(t *testing.T) {
 	_, busy := newReceiver(t, http.StatusServiceUnavailable)
 	gone, away := newReceiver(t, http.StatusOK)
@@ -287,6 +342,13 @@ func TestSimulateErrors(t *testing.T) {
 		"nothing there":   {[]string{"whatsapp", "-c", away}, exitUnreachable, "nothing answers at"},
 		"no file":         {[]string{"whatsapp", "-c", busy, "--file", filepath.Join(t.TempDir(), "x")}, exitUsage, "--file:"},
 		"unknown kind":    {[]string{"whatsapp", "-c", busy, "fax"}, exitUsage, "--list"},
+		"wecom kind":      {[]string{"wecom", "-c", busy, "custmer"}, exitUsage, "perhaps customer"},
+		"wecom variant":   {[]string{"wecom", "-c", busy, "customer", "sold"}, exitUsage, "customer is one of: add_external_contact"},
+		"wecom no choice": {[]string{"wecom", "-c", busy, "text", "sold"}, exitUsage, "text has no variants"},
+		"wecom event of":  {[]string{"wecom", "-c", busy, "click", "--event", "view"}, exitUsage, "--event names"},
+		"wecom two":       {[]string{"wecom", "-c", busy, "event", "a", "--event", "b"}, exitUsage, "two things"},
+		"wecom print":     {[]string{"wecom", "-c", busy, "--print", "--duplicates", "1"}, exitUsage, "sends nothing"},
+		"wecom file":      {[]string{"wecom", "-c", busy, "text", "--file", "x"}, exitUsage, "takes the place"},
 		"near kind":       {[]string{"whatsapp", "-c", busy, "reactoin"}, exitUsage, "perhaps reaction"},
 		"half a kind":     {[]string{"whatsapp", "-c", busy, "template"}, exitUsage, "template-status, template-quality"},
 		"near nothing":    {[]string{"whatsapp", "-c", busy, "xyzzy"}, exitUsage, "no kind of callback; see"},
@@ -347,7 +409,7 @@ func TestEncryptedPart(t *testing.T) {
 func TestNth(t *testing.T) {
 	for _, tc := range []struct{ got, want string }{
 		{nthNumber("+0099", 1), "+0100"}, {nthNumber("15550100001", 0), "15550100001"}, {nthNumber("US.123", 4), "US.123"},
-		{strings.Join(nearKinds("butten"), " "), "button"}, {strings.Join(nearKinds("STATUS"), " "), "status call-status group-status standby-status template-status app-state-sync"},
+		{strings.Join(nearKinds("butten", whatsappKinds()), " "), "button"}, {strings.Join(nearKinds("STATUS", whatsappKinds()), " "), "status call-status group-status standby-status template-status app-state-sync"},
 		{nthName("Lin", 0), "Lin"}, {nthName("Lin", 2), "Lin-3"}, {nthText("a", 1, 1), "a"}, {nthText("a", 2, 3), "a 2"},
 	} {
 		if tc.got != tc.want {

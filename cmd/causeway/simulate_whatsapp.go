@@ -58,7 +58,7 @@ func (c *cli) simulateWhatsAppCommand() *cobra.Command {
   causeway simulate whatsapp image --print > body.json
   causeway simulate whatsapp --file body.json`,
 		Args:              cobra.MaximumNArgs(2),
-		ValidArgsFunction: completeKinds,
+		ValidArgsFunction: completeKinds(whatsappKinds()),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.texted = cmd.Flags().Changed("text")
 			return c.simulateWhatsApp(cmd.Context(), &s, args)
@@ -114,7 +114,7 @@ func (s *whatsappSimulation) kindOf(args []string) (whatsapptest.Kind, error) {
 	}
 	k, ok := whatsapptest.KindNamed(name)
 	if !ok {
-		return k, unknownKind(name)
+		return k, unknownKind("whatsapp", name, whatsappKinds())
 	}
 	if len(args) > 1 {
 		if s.event.Variant != "" && s.event.Variant != args[1] {
@@ -167,7 +167,7 @@ func (s *whatsappSimulation) check(k *whatsapptest.Kind) error {
 
 func (c *cli) simulateWhatsApp(ctx context.Context, s *whatsappSimulation, args []string) error {
 	if s.list {
-		return failed(c.print(listKinds(), writeKinds))
+		return c.printKinds(whatsappKinds())
 	}
 	k, err := s.kindOf(args)
 	if err != nil {

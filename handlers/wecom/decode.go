@@ -85,9 +85,9 @@ func decodeInner(frame opened) (gateway.Item, error) {
 }
 
 // accountOf names our side: "<corp>/<agent>" for what belongs to an app,
-// "<corp>/" for what belongs to the corp and may come by any app's URL or carry
-// the id of an app of WeCom's own, "<suite>/" for the commands to a suite. Two
-// URLs that are told the same of the corp then tell it once.
+// "<corp>/" for what belongs to the corp and may come by any app's URL, "<suite>/"
+// for the commands to a suite. Two URLs that are told the same of the corp then
+// tell it once.
 func accountOf(doc *document, event, receiveID string) string {
 	switch {
 	case doc.value("InfoType") != "" && suiteCommand(event):

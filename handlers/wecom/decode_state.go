@@ -6,13 +6,14 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// ofCorp lists the events that belong to a corp and to no app of its own. Some
-// carry the id of an app of WeCom's, such as approval's 3010040.
+// ofCorp lists the events that belong to a corp and to no app. Others go by their
+// AgentID, also where that is of an app of WeCom's own: approval (3010040), the
+// chat archive (2000004).
 func ofCorp(event string) bool {
 	switch event {
 	case "change_contact", "change_external_contact", "change_external_chat", "change_external_tag",
-		"sys_approval_change", "batch_job_result", "living_status_change", "customer_acquisition",
-		"msgaudit_notify", "kf_msg_or_event", "kf_account_auth_change", "share_chain_change":
+		"batch_job_result", "customer_acquisition", "share_chain_change",
+		"kf_msg_or_event", "kf_account_auth_change":
 		return true
 	}
 	return false

@@ -1,5 +1,5 @@
 // Package wecom speaks to WeCom (企业微信): it proves and opens callbacks of a
-// self-built app, decodes them into items, and sends replies.
+// self-built app and of a suite, decodes them into items, and sends replies.
 //
 // Promise: nothing of a callback is believed before msg_signature over its
 // Encrypt text was found right, and nothing outside the decrypted part is used
@@ -26,4 +26,65 @@
 // marker is the task_id of cards, and of other messages there is none. The name of
 // a document belongs to its upload, so the same file under two names is uploaded
 // twice. A code outside the table is tried once more and then rejected.
+//
+// # What an item is
+//
+// A callback holds one item. What a member wrote, chose from a menu or a card, or
+// scanned for an answer is a message in the member's conversation with the app;
+// what else they did in the app is a notice in it. What nobody wrote stands in the
+// account's chat under a key of its own: a customer, a chat of customers, a tag, a
+// member, an approval, a broadcast, a kf account, or the account as a whole. Of
+// these, contacts, the corp's address book, who has the app, and whether the app
+// runs are state; all else, known or not, is a notice with its raw part. State is
+// never in a conversation's order, since WeCom promises none between a transfer
+// and the customer's next message: who answers asks for the owner when answering.
+//
+// Our side is "<corp>/<agent>" by the AgentID of the decrypted part, also where
+// that is an app of WeCom's own (approval 3010040, chat archive 2000004), "<corp>/"
+// for contacts, address book, batches, links and kf, "<suite>/" for a suite's
+// commands.
+//
+// Keys, within account and kind (they make the event's id):
+//
+//	m:<MsgId>:<folded userid>:<AgentID>   messages with a MsgId
+//	h:<SHA-256 of the plaintext>          all else
+//
+// WeCom's own rule for events, FromUserName and CreateTime, loses events: the
+// resolution is a second, and "sys" sends most of them (reports of WxJava 1745,
+// 1288, 2314, 2880, 3088). Two events that are equal in every byte are one.
+//
+// One-time codes (WelcomeCode, ResponseCode) are in Content.Handle with their end,
+// and in the raw part; so are a suite's ticket and AuthCode and a bell's token, in
+// the raw part alone. None is in a log or an error.
+//
+// Releases before this model read choices, scans, places, pages and videos as
+// notices, and state as notices of the account. The kind is part of an event's id,
+// so WeCom's retry, within seconds, over such an update is a new event, once.
+//
+// # Facts in doubt
+//
+// Read by way of public copies of WeCom's pages (path/NNNNN of
+// developer.work.weixin.qq.com/document), of 2022 to Nov 2026.
+//
+//   - Messages: 90239. file and shortvideo are not on it and are in SDKs of
+//     others: read by the fields of their kin.
+//   - Events of the app: 90240. Some cards write AgentId for AgentID: both read.
+//     Which card gives SelectedItems is not said: any that does is a form.
+//   - taskcard_click is of the old task card; its TaskId is read as that of the
+//     new ones, ours.
+//   - Members: 90970; departments: 90971; tags: 90972. A rename (NewUserID) joins
+//     the two keys of the member's state. The conversation with an app is another
+//     key space and begins anew under the new id: the event names no app.
+//   - Customers, chats, tags: 92130, as a suite is told 92277. A tag's Id may be
+//     that of a group of tags; TagType is absent on shuffle.
+//   - JoinScene and QuitScene are numbers whose meaning is not ours: as they came.
+//   - Approvals: 90240 and 91815 ("StatuChangeEvent" is spelt so); broadcasts:
+//     94145; links: 97299; kf: 94670 and 97712; stopped apps: 90240. The fields of
+//     quota_expire_soon and active_restored are unseen.
+//   - Suites: 90628, 97172. Only the command URL wants "success". Whether a data
+//     URL is addressed to the suite or the corp is contradictory: receive_ids is a
+//     set.
+//   - The JSON envelope of an app is in a commented-out part of 90238 and printed
+//     differently in 90968: read in either spelling. What is inside stays XML; a
+//     JSON document inside was never seen and is undecodable.
 package wecom

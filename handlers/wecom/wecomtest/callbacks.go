@@ -9,40 +9,33 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/causewayhq/causeway/handlers/sandbox"
 	"github.com/causewayhq/causeway/handlers/wecom"
 )
 
-// Field is one element of an inner XML. Number writes it without CDATA.
-type Field struct {
-	Name   string
-	Value  string
-	Number bool
-}
-
 // Inner makes the XML of an app callback: the common fields of 90239 and 90240
 // around those given. from is a userid or "sys".
 func (s *Sandbox) Inner(from, msgType string, fields ...Field) []byte {
-	all := []Field{
-		{Name: "ToUserName", Value: s.o.CorpID}, {Name: "FromUserName", Value: from},
-		{Name: "CreateTime", Value: strconv.FormatInt(s.o.Now().Unix(), 10), Number: true},
-		{Name: "MsgType", Value: msgType},
+	d := draft{app: s.app(), Event: Event{At: s.o.Now()}, sender: from, msg: msgType, agent: true, fields: fields}
+	return d.document()
+}
+
+func (s *Sandbox) app() App {
+	return App{CorpID: s.o.CorpID, AgentID: s.o.AgentID, SuiteID: s.o.ReceiveID, NewID: s.messageID, Now: s.o.Now}
+}
+
+// Make makes the inner XML of any kind of callback; see Kinds. It delivers
+// nothing.
+func (s *Sandbox) Make(e Event) (msgID string, inner []byte, err error) { return s.app().Inner(e) }
+
+// Tell makes a callback of any kind and lets it be delivered.
+func (s *Sandbox) Tell(e Event) (msgID string, err error) {
+	id, inner, err := s.Make(e)
+	if err == nil {
+		s.Deliver(e.Kind, inner)
 	}
-	all = append(all, fields...)
-	all = append(all, Field{Name: "AgentID", Value: strconv.FormatInt(s.o.AgentID, 10), Number: true})
-	var b strings.Builder
-	b.WriteString("<xml>")
-	for _, f := range all {
-		value := f.Value
-		if !f.Number {
-			value = "<![CDATA[" + strings.ReplaceAll(value, "]]>", "]]]]><![CDATA[>") + "]]>"
-		}
-		fmt.Fprintf(&b, "<%s>%s</%s>", f.Name, value, f.Name)
-	}
-	b.WriteString("</xml>")
-	return []byte(b.String())
+	return id, err
 }
 
 // messageID makes a MsgId: a 64-bit number, unlike those of other sandboxes.
@@ -131,7 +124,7 @@ func (s *Sandbox) seal(plain []byte) (string, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", err
 	}
-	return s.crypt.Seal(plain, s.o.CorpID, random), nil
+	return s.crypt.Seal(plain, s.o.ReceiveID, random), nil
 }
 
 func (s *Sandbox) request(ctx context.Context, inner []byte) (*http.Request, error) {

@@ -13,6 +13,7 @@ import (
 //	POST /_sandbox/image     {"user"}                 a member sends a picture
 //	POST /_sandbox/voice     {"user"}                 a member sends a voice message
 //	POST /_sandbox/event     {"user","event","key"}   an event comes
+//	POST /_sandbox/simulate  an Event as JSON         a callback of any kind comes
 //	POST /_sandbox/deliver   {"xml"}                  signed, encrypted, delivered
 //	POST /_sandbox/verify                             the GET verification
 //	POST /_sandbox/token     {"end":"revoked"|"expired"}
@@ -88,6 +89,14 @@ func (s *Sandbox) control() *sandbox.Control {
 	handle("DELETE media", func(*http.Request, *body) (any, error) {
 		s.ForgetFiles()
 		return map[string]bool{"forgotten": true}, nil
+	})
+	c.Handle("POST simulate", func(r *http.Request) (any, error) {
+		var e Event
+		if err := sandbox.ReadJSON(r, &e); err != nil {
+			return nil, err
+		}
+		msgID, err := s.Tell(e)
+		return id(msgID), err
 	})
 	handle("POST deliver", func(_ *http.Request, in *body) (any, error) {
 		if in.XML == "" {

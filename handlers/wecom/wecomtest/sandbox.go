@@ -27,6 +27,9 @@ type Options struct {
 	// Token and EncodingAESKey sign and encrypt the callbacks.
 	Token          string
 	EncodingAESKey string
+	// ReceiveID is whom the frames of callbacks are addressed to, and the suite
+	// of what suites are told. Empty means CorpID.
+	ReceiveID string
 	// CallbackURL is the gateway's; may be set later by SetCallbackURL.
 	// Without one no callback is made.
 	CallbackURL string
@@ -87,6 +90,9 @@ func New(o Options) (*Sandbox, error) {
 	crypt, err := wecom.NewCrypt(o.Token, o.EncodingAESKey, []string{o.CorpID})
 	if err != nil {
 		return nil, err
+	}
+	if o.ReceiveID == "" {
+		o.ReceiveID = o.CorpID
 	}
 	if o.Now == nil {
 		o.Now = time.Now

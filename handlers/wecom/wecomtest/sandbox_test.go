@@ -321,7 +321,7 @@ func TestInbound(t *testing.T) {
 		t.Errorf("got %+v", it)
 	}
 	s.Event("LinXiaoyu", "click", "MENU_ORDERS")
-	if it := take(); it.Content.Type != "event.click" {
+	if it := take(); it.Content.Type != "button" || it.Content.Choice.ID != "MENU_ORDERS" {
 		t.Errorf("got %+v", it)
 	}
 	status, _, err := s.Post(t.Context(), s.Inner("sys", "event", wecomtest.Field{Name: "Event", Value: "kf_msg_or_event"}))
@@ -394,6 +394,8 @@ func TestControl(t *testing.T) {
 		{"POST", "image", `{"user":"a"}`, 200, `"id"`},
 		{"POST", "voice", `{"user":"a"}`, 200, `"id"`},
 		{"POST", "event", `{"user":"a","event":"click","key":"k"}`, 200, "queued"},
+		{"POST", "simulate", `{"kind":"customer","variant":"edit_external_contact"}`, 200, `"id":""`},
+		{"POST", "simulate", `{"kind":"telex"}`, 400, "no kind"},
 		{"POST", "deliver", `{}`, 400, "xml must be set"},
 		{"POST", "token", `{"end":"revoked"}`, 200, "calls"},
 		{"POST", "token", `{"end":"expired"}`, 200, "calls"},
@@ -413,8 +415,8 @@ func TestControl(t *testing.T) {
 		}
 	}
 	flush(t, s)
-	if n := len(g.items); n != 4 {
-		t.Errorf("%d items came, want 4", n)
+	if n := len(g.items); n != 5 {
+		t.Errorf("%d items came, want 5", n)
 	}
 }
 
