@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -316,5 +317,33 @@ func TestPartialFailures(t *testing.T) {
 	calls := s.Calls()
 	if len(calls) != 4 || calls[3].To != "New" {
 		t.Errorf("%+v", calls)
+	}
+}
+
+// A platform that plays back all it was sent does not bring a word of it into an
+// outcome.
+func TestNoWordOfAReplyInOutcomes(t *testing.T) {
+	t.Parallel()
+	replies := []string{
+		`{"text":"PRIVATE one"}`, `{"type":"markdown","text":"PRIVATE two"}`, `{"type":"recall","quote":"PRIVATE-3"}`, `{"type":"card","card":{"code":"PRIVATE-4","button":"PRIVATE five"}}`,
+		`{"type":"news","news":[{"title":"PRIVATE six","description":"PRIVATE seven","url":"https://PRIVATE.test/8","picture":"https://x.test/PRIVATE"}]}`,
+		ofOurs("video", "video/mp4", `,"text":"PRIVATE nine"`),
+	}
+	for kind := range cards() {
+		replies = append(replies, `{"type":"card","card":{"content":`+strings.ReplaceAll(cards()[kind], `T"}`, `PRIVATE ten"}`)+`}}`)
+	}
+	for _, reply := range replies {
+		var a *api
+		a = newAPI(t, func(n int, w http.ResponseWriter) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			said, _ := json.Marshal(strings.ReplaceAll(a.bodies[n-1], `"`, " "))
+			_, _ = fmt.Fprintf(w, `{"errcode":40058,"errmsg":%s}`, said)
+		})
+		o := newStoring(t, a.URL, &store{}).Send(t.Context(), carrying(t, reply))
+		if o.Kind != gateway.OutcomeRejected || strings.Contains(strings.ToUpper(o.Detail), "PRIVATE") {
+			t.Errorf("%.60s: %+v", reply, o)
+		}
+		checkQuiet(t, o, "LinXiaoyu")
 	}
 }
