@@ -30,24 +30,13 @@ func repliesToWeCom(file string) (replies []gateway.Reply, seen []string) {
 	return replies, seen
 }
 
-// between cuts out what stands in an element of the event's raw XML.
-func between(raw json.RawMessage, element string) string {
-	var xml string
-	if json.Unmarshal(raw, &xml) != nil {
-		return ""
-	}
-	_, rest, _ := strings.Cut(xml, "<"+element+"><![CDATA[")
-	inner, _, _ := strings.Cut(rest, "]]>")
-	return inner
-}
-
 // A worker answers a member with every kind; the gateway dies before the platform
 // can be reached, and the next one sends them all, in order, each once, with one
 // upload of a file per kind. The card's press names our message, and its answer
 // changes the button.
 func TestEveryKindOfReplyToWeCom(t *testing.T) {
 	begin(t)
-	w, wc := newWeComCase(t, worldOptions{apps: "  - {name: echo, ack_wait: 5s, tries: 4, delays: [200ms], kinds: [message, notice]}\n"})
+	w, wc := newWeComCase(t, worldOptions{apps: appByWorker})
 	status, said := w.put("image/png", []byte("\x89PNG\r\n\x1a\n a picture"))
 	var stored struct{ File string }
 	if err := json.Unmarshal([]byte(said), &stored); err != nil || stored.File == "" {
@@ -55,8 +44,8 @@ func TestEveryKindOfReplyToWeCom(t *testing.T) {
 	}
 	replies, want := repliesToWeCom(stored.File)
 	w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
-		if code := between(ev.Raw, "ResponseCode"); code != "" {
-			return worker.ChangeButton(code, "Done"), nil
+		if ev.Handle != nil {
+			return worker.ChangeButton(ev.Handle.Code, "Done"), nil
 		}
 		return replies, nil
 	}, 4)

@@ -173,7 +173,7 @@ func Card(content json.RawMessage) []gateway.Reply {
 }
 
 // ChangeCard puts another card in the place of the one that was pressed. code is
-// what came with the press; WeCom takes it once, within 72 hours.
+// the event's Handle.Code; WeCom takes it once, within 72 hours.
 func ChangeCard(code string, content json.RawMessage) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Content: content, Code: code}})
 }
