@@ -93,7 +93,7 @@ func TestMediaBytes(t *testing.T) {
 			t.Errorf("%s: %d", bad, status)
 		}
 	}
-	s.api.fail = gateway.ErrNotFound
+	s.fail = gateway.ErrNotFound
 	if status, _, _ := s.send(t, viewer, "GET /api/v1/media/"+fileName, ""); status != 404 {
 		t.Errorf("one that is not there: %d", status)
 	}
