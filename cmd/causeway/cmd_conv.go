@@ -138,14 +138,14 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	rows = rows[:0]
 	for _, m := range v.Messages {
 		rows = append(rows, []string{
-			m.Message, instant(m.DueAt), strconv.Itoa(m.Part), orDash(printable(string(m.Type), 16)), string(m.State), strconv.Itoa(m.Attempts), delivery(m.Delivery, m.Failed),
+			m.Message, instant(m.DueAt), strconv.Itoa(m.Part), string(m.State), strconv.Itoa(m.Attempts), delivery(m.Delivery, m.Failed),
 			orDash(printable(m.Reason, 24)),
 		})
 		for _, g := range m.Members {
-			rows = append(rows, []string{"  " + g.Member.Kind + " " + printable(g.Member.Value, 40), instant(g.At), "", "", "", "", delivery(g.Delivery, g.Failed), ""})
+			rows = append(rows, []string{"  " + g.Member.Kind + " " + printable(g.Member.Value, 22), instant(g.At), "", "", "", delivery(g.Delivery, g.Failed), ""})
 		}
 	}
-	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "TYPE", "STATE", "TRIES", "DELIVERY", "REASON"}, rows)
+	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "STATE", "TRIES", "DELIVERY", "REASON"}, rows)
 }
 
 // printMerges says what the conversation is part of, what became part of it, and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,6 +68,19 @@ func (b *botProcess) said(what string) int {
 	return strings.Count(b.out.String(), what)
 }
 
+// open lists the events that it has begun and not ended, as it names them.
+func (b *botProcess) open() (events []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for line := range strings.Lines(b.out.String()) {
+		event, begun := strings.CutPrefix(strings.TrimSpace(line), "begin ")
+		if begun && !strings.Contains(b.out.String(), "end "+event+"\n") {
+			events = append(events, event)
+		}
+	}
+	return events
+}
+
 func (w *world) botProcess(takes time.Duration) *botProcess {
 	w.t.Helper()
 	b := &botProcess{cmd: exec.Command(os.Args[0])}
@@ -109,14 +123,15 @@ func TestWorkerFrozen(t *testing.T) {
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 1s}\n"})
 	w.start("")
 	w.up()
-	first := w.botProcess(300 * time.Millisecond)
+	first := w.botProcess(time.Second)
 	l := &load{w: w, convs: 6, each: 5}
 	underLoad(t, l, time.Minute, func(ctx context.Context) {
-		w.until(20*time.Second, "the worker works", func() bool { return first.said("begin") > first.said("end") })
+		w.until(20*time.Second, "the worker works", func() bool { return len(first.open()) > 0 })
 		_ = first.cmd.Process.Signal(syscall.SIGSTOP)
-		frozen := first.said("begin") - first.said("end")
 		second := w.botProcess(50 * time.Millisecond)
-		w.until(30*time.Second, "the other worker took over", func() bool { return second.said("end") >= frozen })
+		w.until(30*time.Second, "the other worker took over what the first one has", func() bool {
+			return slices.ContainsFunc(first.open(), func(event string) bool { return second.said("begin "+event+"\n") > 0 })
+		})
 		_ = first.cmd.Process.Signal(syscall.SIGCONT)
 	})
 	w.quiet(time.Minute)

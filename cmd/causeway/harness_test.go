@@ -140,14 +140,19 @@ func (w *world) edit(old, new string) {
 	w.write(strings.ReplaceAll(string(b), old, new))
 }
 
+var portsGiven sync.Map // by freePort, to every test of this process
+
 // freePort is below the ports that systems give to outgoing connections, so that
 // none of the many in a test takes it before the gateway does.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(15_000))) //nolint:gosec // a port is no secret
-		if err == nil {
-			_ = l.Close()
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		if _, taken := portsGiven.LoadOrStore(l.Addr().String(), true); !taken { // somebody may not listen on it yet
 			return l.Addr().String()
 		}
 	}

@@ -26,14 +26,14 @@ func TestYoungerConversationSendsFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.answered("old") // the older one by its first event
 		held := r.say
-		r.say = func(int, *gateway.Message) gateway.Outcome {
+		r.plays(0, func(int, *gateway.Message) gateway.Outcome {
 			return gateway.Outcome{Kind: gateway.OutcomeRetry, After: 5 * time.Second, Code: "130429"}
-		}
+		})
 		r.answered("young", "y1", "y2")
 		r.settle()
 		r.join("old", "young")
 		r.answered("old", "o1")
-		r.say, r.takes = held, time.Second
+		r.plays(time.Second, held)
 		time.Sleep(10 * time.Second)
 		r.settle()
 		c := r.called()

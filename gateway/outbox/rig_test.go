@@ -92,6 +92,13 @@ type client struct {
 	begin time.Time
 }
 
+// plays changes the platform while the sender runs.
+func (r *rig) plays(takes time.Duration, say func(int, *gateway.Message) gateway.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.say, r.takes = say, takes
+}
+
 // Send is the platform.
 func (c client) Send(_ context.Context, out gateway.Outgoing) gateway.Outcome {
 	c.r.mu.Lock()
