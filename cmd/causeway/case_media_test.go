@@ -276,18 +276,26 @@ func TestKillAroundMedia(t *testing.T) {
 				w.fault(sandbox.Fault{Name: "no statuses", Stage: sandbox.After, NoStatuses: true})
 				p := w.start(fmt.Sprintf("%s:%d", step, n))
 				const files = 6
+				var callbacks [][]byte
 				for i := range files {
 					m := w.wa.AddMedia("image/jpeg", bytes.Repeat([]byte{byte(i % 3)}, 9<<10)) // half of them are alike
 					_, callback, err := w.wa.Body(whatsapptest.Event{Kind: "image", Customer: whatsapptest.Customer{Phone: customer(i)}, Media: m})
 					if err != nil {
 						t.Fatal(err)
 					}
-					if i == files-1 {
-						w.until(time.Minute, "it died", p.ended)
-						w.start("")
-					}
-					w.post(t.Context(), callback)
+					callbacks = append(callbacks, callback)
 				}
+				posted := make(chan struct{})
+				go func() { // until a gateway answers each of them
+					defer close(posted)
+					for _, c := range callbacks[:files-1] {
+						w.post(t.Context(), c)
+					}
+				}()
+				w.until(time.Minute, "it died", p.ended)
+				w.start("")
+				<-posted
+				w.post(t.Context(), callbacks[files-1])
 				w.up()
 				list := w.mediaDone(30*time.Second, files)
 				w.settled(30 * time.Second)

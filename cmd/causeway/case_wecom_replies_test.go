@@ -57,6 +57,8 @@ func TestEveryKindOfReplyToWeCom(t *testing.T) {
 		t.Fatal(code, err)
 	}
 	w.until(20*time.Second, "the replies are in the ledger", func() bool { return w.sums().Messages.Taken == int64(len(want)) })
+	// Killed in the middle of an attempt its outcome would be unknown.
+	w.until(20*time.Second, "the first one is refused and waits", func() bool { return strings.Contains(w.said(), `"outcome":"retry"`) })
 	w.kill()
 	if err := wc.Listen(""); err != nil {
 		t.Fatal(err)

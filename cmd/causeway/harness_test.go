@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -247,14 +248,19 @@ func (w *world) until(limit time.Duration, what string, ok func() bool) {
 }
 
 // post delivers a callback as Meta does: again and again until it is answered
-// 200. It returns how many tries it took.
+// 200, for two minutes. It returns how many tries it took.
 func (w *world) post(ctx context.Context, body []byte) int {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
 	for n := 1; ; n++ {
 		status, err := w.wa.Post(ctx, body)
 		if err == nil && status == http.StatusOK {
 			return n
 		}
 		if !wait(ctx, 50*time.Millisecond) {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				w.t.Error("a callback was never answered 200")
+			}
 			return n
 		}
 	}

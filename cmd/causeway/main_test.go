@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"flag"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,6 +26,11 @@ const (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
+		flag.Parse()
+		// Whole gateways mostly wait, so more of them run at once than there are cores.
+		if p := flag.Lookup("test.parallel"); p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+			_ = flag.Set(p.Name, strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+		}
 		os.Exit(m.Run())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
