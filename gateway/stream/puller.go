@@ -115,7 +115,7 @@ func (p *Puller) run() {
 	defer close(p.ended)
 	beat := time.NewTicker(p.opts.Expires / 6)
 	defer beat.Stop()
-	gather := time.NewTimer(time.Hour)
+	gather, gathering := time.NewTimer(time.Hour), false
 	gather.Stop()
 	defer gather.Stop()
 	for {
@@ -125,10 +125,12 @@ func (p *Puller) run() {
 		case <-p.status:
 			p.fail(fmt.Errorf("%w: connection lost", gateway.ErrUnavailable))
 		case <-p.wake:
-			if wait := p.ask(false); wait {
+			if wait := p.ask(false); wait && !gathering { // later places do not put the first one off
+				gathering = true
 				gather.Reset(pullTogether)
 			}
 		case <-gather.C:
+			gathering = false
 			p.ask(true)
 		case <-beat.C:
 			p.checkHeard()
