@@ -53,7 +53,7 @@ type Puller struct {
 	closed  bool
 }
 
-const pullTogether = time.Millisecond // how long places gather before they are asked for
+const pullTogether = 300 * time.Microsecond // how long places gather before they are asked for
 
 // NewPuller subscribes and starts asking. Close it.
 func NewPuller(nc *nats.Conn, opts PullOptions) (*Puller, error) {
