@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -109,7 +108,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 	}
 	if address := egressAddress(*a.Code, a.Message); address != "" {
 		o.Detail += "; " + addressAdvice(address)
-	} else if said := egress.Redact(a.Message, append(words(&m.Reply), token, c.config.Secret, userID)...); said != "" {
+	} else if said := egress.Redact(a.Message, append(m.Reply.Words(), token, c.config.Secret, userID)...); said != "" {
 		o.Detail += ": " + said
 	}
 	asked := egress.RetryAfter(resp.Header, now)
@@ -153,41 +152,6 @@ func (c *Client) bare(resp *egress.Response) gateway.Outcome {
 		o.After = c.unhealthy.Refused(now, asked)
 	}
 	return o
-}
-
-// words are all texts of a reply, so that none of them is shown when the platform
-// plays it back. The longest come first: a short one inside a long one would leave
-// the rest readable.
-func words(r *gateway.Reply) []string {
-	out := []string{r.Text}
-	rest := *r
-	rest.Type = "" // a word of ours, and of the platform's sentences
-	b, err := json.Marshal(&rest)
-	if err != nil {
-		return out
-	}
-	var v any
-	if json.Unmarshal(b, &v) != nil {
-		return out
-	}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case string:
-			out = append(out, v)
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			for _, e := range v {
-				walk(e)
-			}
-		}
-	}
-	walk(v)
-	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
-	return out
 }
 
 // egressAddress reads out of the words of 60020 ("not allow to access from your

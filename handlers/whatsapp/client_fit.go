@@ -1,7 +1,6 @@
 package whatsapp
 
 import (
-	"encoding/json"
 	"mime"
 	"slices"
 	"unicode/utf8"
@@ -80,39 +79,4 @@ func forGroups(t gateway.ReplyType) bool {
 		gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall:
 	}
 	return false
-}
-
-// words are all texts of a reply, so that none of them is shown when the platform
-// plays it back.
-func words(r *gateway.Reply) []string {
-	out := []string{r.Text}
-	rest := *r
-	rest.Type = "" // a word of ours, and of the platform's sentences
-	b, err := json.Marshal(&rest)
-	if err != nil {
-		return out
-	}
-	var v any
-	if json.Unmarshal(b, &v) != nil {
-		return out
-	}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case string:
-			out = append(out, v)
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			for _, e := range v {
-				walk(e)
-			}
-		}
-	}
-	walk(v)
-	// The longest first: a short one inside it would leave the rest readable.
-	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) })
-	return out
 }

@@ -198,7 +198,7 @@ func (c *Client) detail(meaning string, e *graphError, m *gateway.Message, to ga
 	if said == "" {
 		said = e.Message
 	}
-	hide := append([]string{c.config.AccessToken, to.Value, to.As}, words(&m.Reply)...)
+	hide := append([]string{c.config.AccessToken, to.Value, to.As}, m.Reply.Words()...)
 	detail := meaning
 	if said = egress.Redact(said, hide...); said != "" {
 		detail += ": " + said
