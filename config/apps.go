@@ -1,8 +1,6 @@
 package config
 
 import (
-	"strconv"
-
 	"github.com/causewayhq/causeway/gateway"
 )
 
@@ -32,23 +30,4 @@ func (c *Config) Apps() []gateway.Application {
 		out = append(out, app)
 	}
 	return out
-}
-
-// PlatformID is the platform's own id of the account, as gateway.Item.AccountID
-// names it: the phone number id, or corp id and agent id with a slash.
-func (a Account) PlatformID() string {
-	switch {
-	case a.Platform == "whatsapp":
-		return a.PhoneNumberID
-	case a.CorpID != "" && a.AgentID != 0:
-		return a.CorpID + "/" + strconv.FormatInt(a.AgentID, 10)
-	}
-	return ""
-}
-
-func (a Account) idField() string {
-	if a.Platform == "whatsapp" {
-		return "phone_number_id"
-	}
-	return "agent_id"
 }

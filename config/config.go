@@ -139,11 +139,12 @@ type Endpoint struct {
 	// behind a proxy that ends TLS.
 	MTLS bool `yaml:"mtls,omitempty" validate:"excluded_unless=Platform whatsapp"`
 
-	// WeCom: the kind of receiver (app, or suite for a suite's command URL), whom
-	// callbacks are addressed to (the corp id or suite id), and the pair shown in
-	// the console.
-	Kind                   string   `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app suite"`
-	ReceiveIDs             []string `yaml:"receive_ids,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,dive,required"`
+	// WeCom: the kind of receiver (app, which customer service uses as well; suite
+	// for a suite's command URL; aibot for an intelligent robot), whom callbacks are
+	// addressed to (the corp id or suite id; nobody for a robot), and the pair shown
+	// in the console.
+	Kind                   string   `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app suite aibot"`
+	ReceiveIDs             []string `yaml:"receive_ids,omitempty" validate:"excluded_unless=Platform wecom,dive,required"`
 	Token                  Secret   `yaml:"token,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
 	EncodingAESKey         Secret   `yaml:"encoding_aes_key,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,aeskey"`
 	TokenPrevious          Secret   `yaml:"token_previous,omitempty" validate:"excluded_unless=Platform wecom"`
@@ -163,11 +164,19 @@ type Account struct {
 	WABAID        string `yaml:"waba_id,omitempty" validate:"excluded_unless=Platform whatsapp"`
 	AccessToken   Secret `yaml:"access_token,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
 
-	// WeCom.
-	Kind    string `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app"`
-	CorpID  string `yaml:"corp_id,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
-	AgentID int64  `yaml:"agent_id,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,min=0"`
-	Secret  Secret `yaml:"secret,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom"`
+	// WeCom: app is a self-built app, kf an account of WeChat customer service,
+	// aibot an intelligent robot, robot the webhook of a group, which only sends.
+	Kind string `yaml:"kind,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,oneof=app kf aibot robot"`
+	// CorpID and Secret are those of an app, for kf of the self-built app that the
+	// customer service account is granted to.
+	CorpID string `yaml:"corp_id,omitempty" validate:"excluded_unless=Platform wecom"`
+	Secret Secret `yaml:"secret,omitempty" validate:"excluded_unless=Platform wecom"`
+	// AgentID names an app, OpenKfID a customer service account, BotID a robot.
+	AgentID  int64  `yaml:"agent_id,omitempty" validate:"excluded_unless=Platform wecom,min=0"`
+	OpenKfID string `yaml:"open_kfid,omitempty" validate:"excluded_unless=Platform wecom"`
+	BotID    string `yaml:"bot_id,omitempty" validate:"excluded_unless=Platform wecom"`
+	// Key is the key of a group's webhook, the last part of its address.
+	Key Secret `yaml:"key,omitempty" validate:"excluded_unless=Platform wecom"`
 }
 
 // Application is one consumer of events.

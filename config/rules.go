@@ -122,6 +122,7 @@ func (r *rules) endpoints(c *Config) {
 			r.wrong(fmt.Sprintf("endpoints[%d].mtls", i), "needs tls with client_ca, the authorities whose client certificates are taken; "+
 				"a proxy that ends TLS must check them itself")
 		}
+		r.receivers(i, &c.Endpoints[i])
 		if (e.TokenPrevious == "") != (e.EncodingAESKeyPrevious == "") {
 			r.wrong(fmt.Sprintf("endpoints[%d].token_previous", i), "and encoding_aes_key_previous must be named together: WeCom changes them together")
 		}
@@ -133,6 +134,7 @@ func (r *rules) accounts(c *Config) {
 	seen := map[string]int{}
 	for i, a := range c.Accounts {
 		at := fmt.Sprintf("accounts[%d]", i)
+		r.accountKind(at, &c.Accounts[i])
 		if id := a.PlatformID(); id != "" {
 			key := a.Platform + " " + id
 			if first, twice := seen[key]; twice {

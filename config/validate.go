@@ -111,14 +111,11 @@ func emptySentence(path, field string) string {
 	if strings.HasPrefix(path, "endpoints[") && slices.Contains([]string{"app_secret", "verify_token", "token", "encoding_aes_key"}, field) {
 		return "is empty; an endpoint without it could not tell a genuine callback from a forged one"
 	}
-	if strings.HasPrefix(path, "endpoints[") && field == "receive_ids" {
-		return "is empty; name the corp id that callbacks are addressed to, such as [ww0123456789abcdef]"
-	}
 	if strings.HasPrefix(path, "endpoints[") && field == "kind" {
-		return "is empty; must be app or suite"
+		return "is empty; must be app, suite or aibot"
 	}
 	if field == "kind" {
-		return "is empty; must be app"
+		return "is empty; must be app, kf, aibot or robot"
 	}
 	return "is empty; a value is needed"
 }

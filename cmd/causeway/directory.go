@@ -84,14 +84,7 @@ func (d *directory) addAccount(acc *config.Account, out, slow *egress.Client, no
 	key := acc.Platform + "/"
 	switch acc.Platform {
 	case "wecom":
-		d.accounts[key+acc.PlatformID()] = acc.Name
-		if _, taken := d.accounts[key+acc.CorpID+"/"]; !taken { // events of the whole corp
-			d.accounts[key+acc.CorpID+"/"] = acc.Name
-		}
-		client := wecom.NewClient(wecom.ClientConfig{
-			APIBase: acc.APIBase, CorpID: acc.CorpID, AgentID: acc.AgentID, Secret: acc.Secret.Reveal(), Uploader: d.uploads,
-		}, out, now)
-		d.clients[key+acc.Name], d.targets[acc.Name] = client, wecom.NewUploads(client, slow)
+		d.addWeCom(acc, out, slow, now)
 	default:
 		d.accounts[key+acc.PlatformID()] = acc.Name
 		if waba := key + "waba:" + acc.WABAID; acc.WABAID != "" {

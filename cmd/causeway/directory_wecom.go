@@ -1,0 +1,30 @@
+package main
+
+import (
+	"time"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/handlers/egress"
+	"github.com/causewayhq/causeway/handlers/wecom"
+)
+
+// addWeCom makes what an account of WeCom needs, by its kind.
+func (d *directory) addWeCom(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
+	d.accounts["wecom/"+acc.PlatformID()] = acc.Name
+	switch acc.Kind {
+	case "app":
+		d.addWeComApp(acc, out, slow, now)
+	}
+}
+
+// addWeComApp makes a self-built app; the first one of a corp also gets the events
+// of the whole corp.
+func (d *directory) addWeComApp(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
+	if _, taken := d.accounts["wecom/"+acc.CorpID+"/"]; !taken {
+		d.accounts["wecom/"+acc.CorpID+"/"] = acc.Name
+	}
+	client := wecom.NewClient(wecom.ClientConfig{
+		APIBase: acc.APIBase, CorpID: acc.CorpID, AgentID: acc.AgentID, Secret: acc.Secret.Reveal(), Uploader: d.uploads,
+	}, out, now)
+	d.clients["wecom/"+acc.Name], d.targets[acc.Name] = client, wecom.NewUploads(client, slow)
+}
