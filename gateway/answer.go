@@ -84,45 +84,54 @@ func ParseAnswer(b []byte) (Answer, error) {
 // checkAnswered checks the replies of an answer and fills in their types. raw is
 // the answer as it came.
 func checkAnswered(replies []Reply, raw []byte) error {
-	placed := false
+	someplace := false
 	for i := range replies {
 		r := &replies[i]
-		if r.Type == "" {
-			r.Type = ReplyText
-		}
-		// null is what some clients write for a field that is not set.
-		if r.Template != nil && string(r.Template.Components) == "null" {
-			r.Template.Components = nil
-		}
-		if r.Flow != nil && string(r.Flow.Data) == "null" {
-			r.Flow.Data = nil
-		}
-		if r.Card != nil && string(r.Card.Content) == "null" {
-			r.Card.Content = nil
-		}
+		complete(r)
 		if err := CheckReply(r); err != nil {
 			return fmt.Errorf("%w: replies[%d].%w", ErrBadAnswer, i, err)
 		}
-		placed = placed || r.Location != nil
+		someplace = someplace || r.Location != nil
 	}
-	if !placed {
+	if !someplace {
 		return nil
 	}
-	// A coordinate left out looks like zero, which is a place in the Atlantic.
-	var given struct {
-		Replies []struct {
-			Location *struct{ Latitude, Longitude *float64 }
-		}
-	}
+	var given struct{ Replies []json.RawMessage }
 	if err := json.Unmarshal(raw, &given); err != nil {
 		return fmt.Errorf("%w: not the JSON of an answer", ErrBadAnswer)
 	}
-	for i, r := range given.Replies {
-		if l := r.Location; l != nil && (l.Latitude == nil || l.Longitude == nil) {
+	for i := range given.Replies {
+		if replies[i].Location != nil && !placed(given.Replies[i]) {
 			return fmt.Errorf("%w: replies[%d].location must have latitude and longitude", ErrBadAnswer, i)
 		}
 	}
 	return nil
+}
+
+// complete fills in the type of a reply, and takes null for a field that is not
+// set, as some clients write it.
+func complete(r *Reply) {
+	if r.Type == "" {
+		r.Type = ReplyText
+	}
+	if r.Template != nil && string(r.Template.Components) == "null" {
+		r.Template.Components = nil
+	}
+	if r.Flow != nil && string(r.Flow.Data) == "null" {
+		r.Flow.Data = nil
+	}
+	if r.Card != nil && string(r.Card.Content) == "null" {
+		r.Card.Content = nil
+	}
+}
+
+// placed says whether a reply with a location, as it came, gives both coordinates:
+// one left out looks like zero, which is a place in the Atlantic.
+func placed(raw []byte) bool {
+	var given struct {
+		Location *struct{ Latitude, Longitude *float64 }
+	}
+	return json.Unmarshal(raw, &given) == nil && given.Location != nil && given.Location.Latitude != nil && given.Location.Longitude != nil
 }
 
 func cut(s string, max int) string {

@@ -21,6 +21,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: the thing is not in a state that allows this.
 	ErrConflict = errors.New("not possible in this state")
+	// ErrRetired: the name of a customer is not in use any more; another person
+	// may have it.
+	ErrRetired = errors.New("a name that was given up")
 	// ErrTooLarge: larger than the broker takes, however often it is tried.
 	ErrTooLarge = errors.New("larger than the broker takes")
 	// ErrUnavailable: the store or the broker cannot take it now; try again.

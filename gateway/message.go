@@ -17,7 +17,7 @@ const (
 	MessageRejected  MessageState = "rejected"  // the platform refused it for good
 	MessageUnknown   MessageState = "unknown"   // it may have left; never repeated by us
 	MessageExpired   MessageState = "expired"   // too old to be sent
-	MessageCancelled MessageState = "cancelled" // a part after an unknown or rejected one
+	MessageCancelled MessageState = "cancelled" // a part after an unknown or rejected one, or by an operator
 	MessageHeld      MessageState = "held"      // waits for a person's release (replay)
 )
 
@@ -37,15 +37,18 @@ type Message struct {
 	Task     string
 	Part     int // from 0
 	Parts    int
-	App      string
-	Event    string // the delivery it answers
+	App      string // empty: submitted, see Submission
+	Event    string // the delivery it answers; empty likewise
 	Platform string
 	Account  string
 	Conv     string
 	DueAt    time.Time
-	State    MessageState
-	Reason   string
-	Reply    Reply
+	// ExpiresAt: no byte of it is written after this; zero for the sender's own
+	// bound alone.
+	ExpiresAt time.Time
+	State     MessageState
+	Reason    string
+	Reply     Reply
 	// Attempts is how many were begun; NextAt when the next may begin.
 	Attempts int
 	NextAt   time.Time

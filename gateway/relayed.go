@@ -104,8 +104,8 @@ type RelayResult struct {
 	OutOfOrder int
 	Parked     int // statuses and echoes to be judged
 	Media      int // files to be fetched
-	// Merged are the merges of which the younger conversation has something left,
-	// in order.
+	// Merged are the merges of which the younger conversation has something left, or
+	// had messages for later, which moved; in order.
 	Merged []Merge
 }
 

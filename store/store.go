@@ -79,6 +79,7 @@ type Ledger interface {
 	GateLedger
 	IntakeLedger
 	OutboxLedger
+	SubmitLedger
 	AdminLedger
 	MediaLedger
 	Identity() Identity
@@ -228,6 +229,28 @@ type OutboxLedger interface {
 	// changed or their deadline passed. woken are conversations whose head may
 	// have moved; next is the next deadline, zero for none.
 	Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error)
+}
+
+// SubmitLedger takes messages that no event asked for.
+type SubmitLedger interface {
+	// Submit makes the replies one task of waiting messages, in one durable
+	// transaction with the key and an audit entry "send". A key that is there
+	// already makes nothing: Known, with what it stands for; gateway.ErrConflict
+	// when it stands for another digest. The conversation is the one named, or the
+	// one it became part of (gateway.ErrNotFound when the account has none of this
+	// id, ErrConflict for one of kind account); else that in which the one identity
+	// is known, else a new one; gateway.ErrRetired for an identity that was given
+	// up. Messages are due at DueAt, not before now: order in a conversation is
+	// (DueAt, ID), and what is sending is not overtaken.
+	Submit(ctx context.Context, s *gateway.Submission, now time.Time) (gateway.Submitted, error)
+	// Submitted is what a key stands for; gateway.ErrNotFound for nothing,
+	// ErrConflict when it stands for another digest.
+	Submitted(ctx context.Context, key string, digest []byte) (gateway.Submitted, error)
+	// Message returns a message with its attempts, oldest first.
+	Message(ctx context.Context, id string) (*gateway.Message, []gateway.Attempt, error)
+	// CancelMessage cancels a message and the parts behind it "by operator", and
+	// returns the conversation; gateway.ErrConflict when it is not waiting.
+	CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error)
 }
 
 // AdminLedger is what operators see and do. Writing methods are durable and

@@ -8,6 +8,10 @@
 // marker, or a person, settles it. The next message of a conversation leaves only
 // when the one before has an outcome, or its wait for evidence is over.
 //
+// A message leaves not before it is due and not after it expires: it waits for its
+// time in the ledger and costs nothing meanwhile, and no byte of a call is written
+// past its end. What is not due holds up nothing; order is by the time due.
+//
 // Messages of a conversation that became part of another one leave before those of
 // that one. Each of them ends in bounded time: it is taken, refused, given up as
 // unknown, or expires. Held replies of a replay hold nobody.

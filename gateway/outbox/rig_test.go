@@ -33,6 +33,19 @@ type rig struct {
 	ids   atomic.Int64
 
 	merged []gateway.Merge // as the sender tells
+	looks  atomic.Int64    // how often the sender asked for a conversation's head
+	stop   func()          // ends sender and judge
+}
+
+// NextMessage counts the sender's looks.
+func (l looked) NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error) {
+	l.r.looks.Add(1)
+	return l.Ledger.NextMessage(ctx, conv)
+}
+
+type looked struct {
+	*sqlite.Ledger
+	r *rig
 }
 
 type call struct {
@@ -53,15 +66,21 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 		r := &rig{t: t, store: s, say: func(int, *gateway.Message) gateway.Outcome {
 			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
 		}}
+		t.Cleanup(func() {
+			r.stop()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 		r.start(begin)
 		f(t, r)
 	})
 }
 
-// start runs sender and judge until the test ends.
+// start runs sender and judge until the test ends, or stop.
 func (r *rig) start(begin time.Time) {
 	r.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: r.store.Ledger, UnknownWait: func(string) time.Duration { return 60 * time.Second },
+		Ledger: looked{r.store.Ledger, r}, UnknownWait: func(string) time.Duration { return 60 * time.Second },
 		Client: func(string, string) outbox.Client { return client{r, begin} },
 		NewID:  func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
 		Changed: func() {
@@ -78,13 +97,10 @@ func (r *rig) start(begin time.Time) {
 	sender, judge := r.sender, r.judge
 	wg.Go(func() { _ = sender.Run(ctx) })
 	wg.Go(func() { _ = judge.Run(ctx) })
-	r.t.Cleanup(func() {
+	r.stop = func() {
 		cancel()
 		wg.Wait()
-		if err := r.store.Close(); err != nil {
-			r.t.Error(err)
-		}
-	})
+	}
 }
 
 type client struct {

@@ -118,7 +118,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	if err := s.load(ctx); err != nil {
 		return err
 	}
-	l := lanes{busy: map[string]bool{}, again: map[string]bool{}, due: map[string]time.Time{}, done: make(chan rested, s.o.Concurrency)}
+	l := newLanes(s.o.Concurrency)
 	defer l.drain()
 	for {
 		s.mu.Lock()
@@ -166,63 +166,5 @@ func (s *Sender) load(ctx context.Context) error {
 			return nil
 		}
 		after = convs[len(convs)-1]
-	}
-}
-
-// lanes keeps which conversations are at work, waiting and due. It belongs to
-// Run's goroutine.
-type lanes struct {
-	queue []string
-	busy  map[string]bool
-	again map[string]bool // queued, or woken while busy
-	due   map[string]time.Time
-	done  chan rested
-}
-
-func (l *lanes) offer(conv string) {
-	delete(l.due, conv)
-	if l.again[conv] {
-		return
-	}
-	l.again[conv] = true
-	if !l.busy[conv] {
-		l.queue = append(l.queue, conv)
-	}
-}
-
-func (l *lanes) pop() string {
-	conv := l.queue[0]
-	l.queue = l.queue[1:]
-	delete(l.again, conv)
-	l.busy[conv] = true
-	return conv
-}
-
-func (l *lanes) finish(r rested) {
-	delete(l.busy, r.conv)
-	switch {
-	case l.again[r.conv]:
-		l.queue = append(l.queue, r.conv)
-	case !r.again.IsZero():
-		l.due[r.conv] = r.again
-	}
-}
-
-// ripe queues what is due and returns how long until the next.
-func (l *lanes) ripe(now time.Time) time.Duration {
-	wait := time.Minute
-	for conv, at := range l.due {
-		if d := at.Sub(now); d > 0 {
-			wait = min(wait, d)
-			continue
-		}
-		l.offer(conv)
-	}
-	return wait
-}
-
-func (l *lanes) drain() {
-	for len(l.busy) > 0 {
-		delete(l.busy, (<-l.done).conv)
 	}
 }

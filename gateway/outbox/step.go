@@ -59,7 +59,11 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 }
 
 func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time) time.Time {
-	if now.Sub(m.DueAt) > s.o.ExpireAfter {
+	expires := m.DueAt.Add(s.o.ExpireAfter)
+	if !m.ExpiresAt.IsZero() && m.ExpiresAt.Before(expires) {
+		expires = m.ExpiresAt
+	}
+	if !now.Before(expires) {
 		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageExpired, "not sent in time", now); err != nil {
 			return s.failed(ctx, err)
 		}
@@ -67,20 +71,27 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		return now
 	}
 	if m.Behind != "" {
-		return s.wait(ctx, m, now)
+		return earlier(s.wait(ctx, m, now), expires)
 	}
 	for _, at := range []time.Time{m.DueAt, m.NextAt, s.heldUntil(m.Account)} {
 		if at.After(now) {
-			return at
+			return earlier(at, expires)
 		}
 	}
 	client := s.o.Client(m.Platform, m.Account)
 	if client == nil {
 		s.holdAccount(m.Account, now.Add(time.Minute))
 		s.o.Log.Warn("sender.no_account", zap.String("account", m.Account))
-		return now.Add(time.Minute)
+		return earlier(now.Add(time.Minute), expires)
 	}
 	return s.attempt(ctx, m, client, now)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // wait lets a message wait for those of the conversation that it is behind. What
@@ -121,6 +132,9 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 		timeout = min(timeout, harmlessTimeout)
 	}
 	a := &gateway.Attempt{ID: s.o.NewID(), Message: m.ID, N: m.Attempts + 1, StartedAt: now, VoidAfter: now.Add(timeout)}
+	if !m.ExpiresAt.IsZero() {
+		a.VoidAfter = earlier(a.VoidAfter, m.ExpiresAt)
+	}
 	switch err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); {
 	case errors.Is(err, gateway.ErrConflict): // merged since it was read, or another sender: look again
 		return s.o.Now().Add(ledgerPause)
@@ -145,6 +159,9 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	s.o.Boundary("outbox.outcome_stored")
 	if len(end.Merged) > 0 {
 		s.o.Merged(end.Merged)
+		for _, m := range end.Merged {
+			s.Wake(m.Into) // messages for later may have moved there
+		}
 	}
 	s.o.Log.Info("message.attempted", zap.String("message", m.ID), zap.String("conv", m.Conv), zap.String("account", m.Account),
 		zap.Int("attempt", a.N), zap.Int("part", m.Part), zap.String("outcome", string(out.Kind)), zap.String("code", out.Code),

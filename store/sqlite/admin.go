@@ -159,7 +159,7 @@ func (l *Ledger) release(c *conn, run string, after int64, now time.Time) (convs
 	err = c.query("SELECT "+messageColumns+`, row FROM message WHERE state = 'held' AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted'
 		AND row > ? AND run = ? ORDER BY row LIMIT ?`, func(r row) error {
 		ms = append(ms, scanMessage(r))
-		last = r.int(21)
+		last = r.int(messageRest)
 		return nil
 	}, after, run, releaseSlice)
 	if err != nil {

@@ -16,6 +16,9 @@ import (
 // NextMessage). What was with a worker or on its way in both at the moment of the
 // merge ends beside each other.
 //
+// Messages that are not due yet move to the one that lives, where their turn comes
+// in order: it must not wait for them.
+//
 // All of it is state in rows: a process that dies finds the same on its return.
 // The other one waits no longer than what it waits for would wait anyhow: an event
 // until it is settled or dead, a message until it has an outcome, is given up or
@@ -61,9 +64,9 @@ func (l *Ledger) drains(c *conn, key, into int64, on bool) error {
 	return nil
 }
 
-// merge makes two conversations one and returns the older, which lives. drains
-// says that the other one has something left.
-func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gateway.Merge, drains bool, err error) {
+// merge makes two conversations one and returns the older, which lives. tell says
+// that the other one has something left, or had messages for later.
+func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gateway.Merge, tell bool, err error) {
 	na, err := firstEvent(c, a.c)
 	if err != nil {
 		return nil, m, false, err
@@ -75,7 +78,12 @@ func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gatewa
 	if nb < na {
 		a, b = b, a
 	}
-	if drains, err = l.busy(c, b); err != nil {
+	later, err := c.exec("UPDATE message SET conv = ? WHERE conv = ? AND open = 1 AND state = 'waiting' AND attempts = 0 AND due_at > ?", a.conv, b.conv, now)
+	if err != nil {
+		return nil, m, false, err
+	}
+	drains, err := l.busy(c, b)
+	if err != nil {
 		return nil, m, false, err
 	}
 	if _, err := c.exec("UPDATE conversation SET into_c = ?, merged_at = ? WHERE c = ?", a.c, now, b.c); err != nil {
@@ -96,7 +104,7 @@ func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gatewa
 	if drains {
 		err = l.drains(c, b.c, a.c, true)
 	}
-	return a, gateway.Merge{Conv: b.conv, Into: a.conv}, drains, err
+	return a, gateway.Merge{Conv: b.conv, Into: a.conv}, drains || later > 0, err
 }
 
 // firstEvent is the row of a conversation's first event.
@@ -242,11 +250,11 @@ func (l *Ledger) learnFrom(c *conn, conv string, ids []gateway.Identity, at time
 			return nil, err
 		}
 		var m gateway.Merge
-		var drains bool
-		if t, m, drains, err = l.merge(c, t, other, at); err != nil {
+		var tell bool
+		if t, m, tell, err = l.merge(c, t, other, at); err != nil {
 			return nil, err
 		}
-		if drains {
+		if tell {
 			merged = append(merged, m)
 		}
 		known = append(known, id)

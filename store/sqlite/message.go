@@ -9,7 +9,10 @@ import (
 )
 
 const messageColumns = `id, task, part, parts, app, event, platform, account, conv, due_at, state, reason, type, text,
-	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply, spared`
+	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply, spared, expires_at`
+
+// messageRest is the place of what a query asks for behind messageColumns.
+const messageRest = 24
 
 // message is a message with what only the store knows of it.
 type message struct {
@@ -30,7 +33,7 @@ func scanMessage(r row) (m message) {
 			m.Failed = &p
 		}
 	}
-	m.open, m.Spared = r.int(20) == 1, int(r.int(22))
+	m.open, m.Spared, m.ExpiresAt = r.int(20) == 1, int(r.int(22)), r.time(23)
 	return m
 }
 
@@ -132,7 +135,8 @@ func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reaso
 }
 
 // requeueMessage lets a rejected message wait again, with the parts that were
-// cancelled after it, in their old order and with no tries spent.
+// cancelled after it, in their old order and with no tries spent. What an operator
+// cancelled stays so.
 func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	m, err := messageByID(c, id)
 	if err != nil {
@@ -151,7 +155,7 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 		return err
 	}
 	for _, p := range append([]message{*m}, parts...) {
-		if p.ID != m.ID && p.State != gateway.MessageCancelled {
+		if p.ID != m.ID && (p.State != gateway.MessageCancelled || p.Reason == reasonOperator) {
 			continue
 		}
 		was := p.State

@@ -192,8 +192,8 @@ func (w *relayWrite) merge(a, b *talk) (*talk, error) {
 	if err := w.flush(); err != nil { // what waits is looked for
 		return nil, err
 	}
-	kept, m, drains, err := w.l.merge(w.c, a, b, w.now)
-	if drains {
+	kept, m, tell, err := w.l.merge(w.c, a, b, w.now)
+	if tell {
 		w.res.Merged = append(w.res.Merged, m)
 	}
 	return kept, err

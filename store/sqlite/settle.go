@@ -171,36 +171,46 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 	if err != nil {
 		return err
 	}
+	_, err = l.enqueue(c, t, &task{app: was.App, event: was.Delivery(), run: was.Run, due: l.book.due(now), hold: hold}, replies, now)
+	return err
+}
+
+// task is what the messages of one task have in common.
+type task struct {
+	app, event, run string
+	due, expires    time.Time
+	hold            bool
+}
+
+// enqueue writes the messages of a task and returns their ids. The first is the
+// task's.
+func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now time.Time) ([]string, error) {
 	state := gateway.MessageWaiting
-	if hold {
+	if k.hold {
 		state = gateway.MessageHeld
 	}
-	task, due := "", l.book.due(now)
+	ids := make([]string, len(replies))
 	for i := range replies {
 		r := &replies[i]
 		rest, err := restOf(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		id, err := l.book.newID("ms_", now)
-		if err != nil {
-			return err
+		if ids[i], err = l.book.newID("ms_", now); err != nil {
+			return nil, err
 		}
-		if i == 0 {
-			task = id
-		}
-		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, state, open,
+		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, expires_at, state, open,
 			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text, reply)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?, ?)`,
-			id, task, i, len(replies), was.App, was.Delivery(), was.Run, t.platform, t.account, t.conv, due, string(state), !hold,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?, ?)`,
+			ids[i], ids[0], i, len(replies), k.app, k.event, k.run, t.platform, t.account, t.conv, k.due, k.expires, string(state), !k.hold,
 			string(r.Type), []byte(r.Text), rest)
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	l.book.add(countTaken, int64(len(replies)))
 	l.book.add(prefixMessage+string(state), int64(len(replies)))
-	return nil
+	return ids, nil
 }
 
 // CountBadAnswers counts answers that could not be read.
