@@ -25,7 +25,7 @@ type ClientConfig struct {
 	Uploader Uploader
 }
 
-// Client sends messages of one app to members. It is safe for concurrent use;
+// Client sends messages of one app to members, and to the chats that it made. It is safe for concurrent use;
 // the outbox calls it, one message of a conversation at a time.
 //
 // access_token and corpsecret travel in URLs here. No error and no detail of
@@ -64,6 +64,10 @@ func apiURL(base, call string, q url.Values) string {
 // is never repeated here. An errcode is a definite "not taken"; on the codes of
 // ClassToken the token is replaced once and the call made once more. A second
 // refusal is a retry of the account with a growing After. See Codes for the rest.
+//
+// A conversation with a chat goes by appchat/send, which takes fewer kinds and
+// gives no id; it wants a chat that the app itself made, in an app that the whole
+// corporation can see.
 //
 // A reply that is not fit for WeCom is rejected before the call: "unsupported"
 // (no such kind, or part of one, here), "bad_reply" (gateway.CheckReply),
@@ -112,7 +116,7 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, token string, c
 		return c.lost(err), false
 	}
 	c.unreached.Over()
-	return c.answered(&out.Message, resp, token, call.userID)
+	return c.answered(&out.Message, resp, token, call.to)
 }
 
 // noToken makes the outcome of a send that did not begin for want of a token.

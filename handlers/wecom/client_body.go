@@ -9,8 +9,8 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// The bodies of message/send, message/update_template_card and message/recall.
-// Sources: WeCom 90236, 94888, 94867.
+// The bodies of message/send, appchat/send, message/update_template_card and
+// message/recall. Sources: WeCom 90236, 90248, 94888, 94867.
 
 // sendRequest is the body of message/send. What an app may ask for beside the
 // message stays off. safe: a reply is not confidential by itself.
@@ -20,9 +20,24 @@ import (
 // documented; and that nothing is sent twice is seen to by the outbox.
 type sendRequest struct {
 	ToUser  string `json:"touser"`
-	Type    string `json:"msgtype"`
 	AgentID int64  `json:"agentid"`
+	sendContent
 
+	Safe           int `json:"safe"`
+	IDTranslation  int `json:"enable_id_trans"`
+	DuplicateCheck int `json:"enable_duplicate_check"`
+}
+
+// chatRequest is the body of appchat/send.
+type chatRequest struct {
+	ChatID string `json:"chatid"`
+	sendContent
+	Safe int `json:"safe"`
+}
+
+// sendContent is the message itself.
+type sendContent struct {
+	Type     string          `json:"msgtype"`
 	Text     *sendText       `json:"text,omitempty"`
 	Markdown *sendText       `json:"markdown,omitempty"`
 	Image    *sendFile       `json:"image,omitempty"`
@@ -31,10 +46,6 @@ type sendRequest struct {
 	File     *sendFile       `json:"file,omitempty"`
 	News     *sendNews       `json:"news,omitempty"`
 	Card     json.RawMessage `json:"template_card,omitempty"`
-
-	Safe           int `json:"safe"`
-	IDTranslation  int `json:"enable_id_trans"`
-	DuplicateCheck int `json:"enable_duplicate_check"`
 }
 
 type sendText struct {
@@ -77,21 +88,19 @@ type recallRequest struct {
 
 // sendCall is a call that is ready but for its token.
 type sendCall struct {
-	name   string // below /cgi-bin/
-	body   []byte
-	userID string
+	name string // below /cgi-bin/
+	body []byte
+	to   string // userid or chatid
 }
 
 // request makes the call, or the outcome of a message that is not sent now.
 func (c *Client) request(ctx context.Context, m *gateway.Message) (*sendCall, *gateway.Outcome) {
 	r := &m.Reply
-	if refusal := unfit(r); refusal != nil {
-		return nil, refusal
-	}
-	userID, refusal := recipient(m.To)
+	to, refusal := c.fits(m)
 	if refusal != nil {
 		return nil, refusal
 	}
+	userID := to.Spelling()
 	switch {
 	case r.Type == gateway.ReplyRecall:
 		return encoded("message/recall", userID, &recallRequest{r.Quote})
@@ -102,7 +111,6 @@ func (c *Client) request(ctx context.Context, m *gateway.Message) (*sendCall, *g
 		}
 		return encoded("message/update_template_card", userID, &u)
 	}
-	s := sendRequest{ToUser: userID, AgentID: c.config.AgentID}
 	mediaID := ""
 	if f := r.File; f != nil {
 		if mediaID = f.ID; f.File != "" {
@@ -111,15 +119,19 @@ func (c *Client) request(ctx context.Context, m *gateway.Message) (*sendCall, *g
 			}
 		}
 	}
-	if refusal = s.fill(m, mediaID); refusal != nil {
+	var content sendContent
+	if refusal = content.fill(m, mediaID); refusal != nil {
 		return nil, refusal
 	}
-	return encoded("message/send", userID, &s)
+	if to.Kind == kindGroup {
+		return encoded("appchat/send", userID, &chatRequest{ChatID: userID, sendContent: content})
+	}
+	return encoded("message/send", userID, &sendRequest{ToUser: userID, AgentID: c.config.AgentID, sendContent: content})
 }
 
 // fill puts a reply that is fit into the request. mediaID is WeCom's id of its
 // file.
-func (s *sendRequest) fill(m *gateway.Message, mediaID string) *gateway.Outcome {
+func (s *sendContent) fill(m *gateway.Message, mediaID string) *gateway.Outcome {
 	r := &m.Reply
 	s.Type = string(r.Type)
 	file := &sendFile{ID: mediaID}
@@ -173,28 +185,31 @@ func marked(card json.RawMessage, marker string) (json.RawMessage, error) {
 	return plainJSON(fields)
 }
 
-// recipient chooses the member written to. touser is a list with "|", and "@all"
-// is everybody. A name that the platform retired is never written to.
-func recipient(ids []gateway.Identity) (string, *gateway.Outcome) {
+// kindGroup is the kind of a chat's identity.
+const kindGroup = "group"
+
+// recipient chooses the chat or the member written to. touser is a list with "|",
+// and "@all" is everybody. A name that the platform retired is never written to.
+func recipient(ids []gateway.Identity) (gateway.Identity, *gateway.Outcome) {
 	for _, id := range ids {
-		userID := id.Spelling()
+		name := id.Spelling()
 		switch {
-		case id.Kind != "userid" || userID == "" || id.Retired:
+		case id.Kind != "userid" && id.Kind != kindGroup || name == "" || id.Retired:
 			continue
-		case strings.EqualFold(userID, "@all"), strings.ContainsAny(userID, "| \t\r\n"):
-			return "", rejected("bad_recipient", "the userid would address others too")
+		case id.Kind == "userid" && (strings.EqualFold(name, "@all") || strings.ContainsAny(name, "| \t\r\n")):
+			return id, rejected("bad_recipient", "the userid would address others too")
 		}
-		return userID, nil
+		return id, nil
 	}
-	return "", rejected("no_recipient", "the conversation has no userid")
+	return gateway.Identity{}, rejected("no_recipient", "the conversation has no userid and no chat")
 }
 
-func encoded(name, userID string, v any) (*sendCall, *gateway.Outcome) {
+func encoded(name, to string, v any) (*sendCall, *gateway.Outcome) {
 	body, err := plainJSON(v)
 	if err != nil {
 		return nil, rejected("not_encodable", "the message cannot be written as JSON")
 	}
-	return &sendCall{name, body, userID}, nil
+	return &sendCall{name, body, to}, nil
 }
 
 // plainJSON leaves "<", ">" and "&" as they are: 40033 warns of \u escapes in the

@@ -18,6 +18,32 @@ const (
 	MaxURLBytes         = 2048
 )
 
+// Fits says whether the message may be taken as far as can be told without a call:
+// nil, or a *gateway.FieldError. Files of our store and what the platform alone
+// knows are found out by sending.
+func (c *Client) Fits(m *gateway.Message) error {
+	_, refusal := c.fits(m)
+	return gateway.Misfit(refusal)
+}
+
+// fits chooses whom a message goes to, or makes the outcome of one that is not fit.
+func (c *Client) fits(m *gateway.Message) (to gateway.Identity, refusal *gateway.Outcome) {
+	if refusal = unfit(&m.Reply); refusal != nil {
+		return to, refusal
+	}
+	if to, refusal = recipient(m.To); refusal == nil && to.Kind == kindGroup && !forChats(m.Reply.Type) {
+		refusal = rejected("unsupported", "chats of an app take text, Markdown, files and news only")
+	}
+	return to, refusal
+}
+
+// forChats says whether appchat/send takes messages of this kind. Source: WeCom
+// 90248.
+func forChats(t gateway.ReplyType) bool {
+	return slices.Contains([]gateway.ReplyType{"", gateway.ReplyText, gateway.ReplyMarkdown, gateway.ReplyImage, gateway.ReplyVoice,
+		gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplyNews}, t)
+}
+
 // unfit is the outcome of a reply that WeCom would not take; nil for one that it
 // may. What every platform would refuse was refused by gateway.ParseAnswer, but
 // rows of a ledger can be older than the rules.

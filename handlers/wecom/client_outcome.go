@@ -14,7 +14,7 @@ import (
 	"github.com/causewayhq/causeway/handlers/egress"
 )
 
-// sendAnswer is the answer of message/send. Code is a pointer because 0 means
+// sendAnswer is the answer of message/send and, without names and id, appchat/send. Code is a pointer because 0 means
 // taken and its absence means nothing.
 type sendAnswer struct {
 	Code         *int   `json:"errcode"`
@@ -65,7 +65,7 @@ func (c *Client) lost(err error) gateway.Outcome {
 // 0 counts only under 200. Without one, a 5xx, a 408 or a 2xx that cannot be
 // read is unknown, and any other status was said by something between us and
 // WeCom: not sent, the account waits.
-func (c *Client) answered(m *gateway.Message, resp *egress.Response, token, userID string) (o gateway.Outcome, again bool) {
+func (c *Client) answered(m *gateway.Message, resp *egress.Response, token, to string) (o gateway.Outcome, again bool) {
 	var a sendAnswer
 	if json.Unmarshal(resp.Body, &a) != nil || a.Code == nil || (*a.Code == 0 && resp.Status != http.StatusOK) {
 		return c.bare(resp), false
@@ -73,7 +73,7 @@ func (c *Client) answered(m *gateway.Message, resp *egress.Response, token, user
 	if *a.Code == 0 {
 		return c.taken(&a), false
 	}
-	return c.refused(m, resp, &a, token, userID)
+	return c.refused(m, resp, &a, token, to)
 }
 
 // taken makes the outcome of errcode 0. A recipient named as invalid was not
@@ -98,7 +98,7 @@ func (c *Client) taken(a *sendAnswer) gateway.Outcome {
 }
 
 // refused makes the outcome of an errcode; see Codes.
-func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswer, token, userID string) (o gateway.Outcome, again bool) {
+func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswer, token, to string) (o gateway.Outcome, again bool) {
 	now := c.now()
 	code, known := c.codes[*a.Code]
 	o = gateway.Outcome{Kind: gateway.OutcomeRetry, Code: strconv.Itoa(*a.Code), Detail: code.Meaning}
@@ -108,7 +108,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 	}
 	if address := egressAddress(*a.Code, a.Message); address != "" {
 		o.Detail += "; " + addressAdvice(address)
-	} else if said := egress.Redact(a.Message, append(m.Reply.Words(), token, c.config.Secret, userID)...); said != "" {
+	} else if said := egress.Redact(a.Message, append(m.Reply.Words(), token, c.config.Secret, to)...); said != "" {
 		o.Detail += ": " + said
 	}
 	asked := egress.RetryAfter(resp.Header, now)

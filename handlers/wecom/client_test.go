@@ -136,7 +136,7 @@ func TestSendRequest(t *testing.T) {
 	if d := cmp.Diff(gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "M1"}, o); d != "" {
 		t.Error(d)
 	}
-	want := `{"touser":"LinXiaoyu","msgtype":"text","agentid":1000017,"text":{"content":"<a href=\"x\">&好</a>"},"safe":0,"enable_id_trans":0,"enable_duplicate_check":0}`
+	want := `{"touser":"LinXiaoyu","agentid":1000017,"msgtype":"text","text":{"content":"<a href=\"x\">&好</a>"},"safe":0,"enable_id_trans":0,"enable_duplicate_check":0}`
 	if a.bodies[0] != want || a.urls[0] != "POST /cgi-bin/message/send?access_token=TOKENMARK-1" {
 		t.Errorf("got %s\n%s", a.urls[0], a.bodies[0])
 	}

@@ -18,14 +18,16 @@
 // sense is gateway.ErrUndecodable. No error holds a secret, an id or text.
 //
 // Sending: message/send as text, Markdown, picture, voice, video, file, news and
-// template card, the change of a card, and recalls. No group chats: a conversation
-// of an app has a member and no chat id, so appchat/send has nobody to write to.
-// Sources: WeCom 90236 (message/send), 94888 (update_template_card), 94867
-// (recall), 90389 (media/upload), 90455 (codes), in copies of 2023. Found and chosen: an
-// app's own messages never come back, so nothing settles an unknown outcome; the
-// marker is the task_id of cards, and of other messages there is none. The name of
-// a document belongs to its upload, so the same file under two names is uploaded
-// twice. A code outside the table is tried once more and then rejected.
+// template card, the change of a card, and recalls; appchat/send, to chats that the
+// app made, of all these but cards, changes and recalls. What a chat's members write
+// does not come back, so such a conversation begins by writing to the chat's id.
+// Sources: WeCom 90236 (message/send), 90245 and 90248 (appchat), 94888
+// (update_template_card), 94867 (recall), 90389 (media/upload), 90455 (codes), in
+// copies of 2023, the kinds of 90248 in one of 2026. Found and chosen: an app's own
+// messages never come back, so nothing settles an unknown outcome; the marker is the
+// task_id of cards, and of other messages there is none. The name of a document
+// belongs to its upload, so the same file under two names is uploaded twice. A code
+// outside the table is tried once more and then rejected.
 //
 // # What an item is
 //

@@ -101,7 +101,7 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 
 // request makes the body, or the outcome of a message that is not sent now.
 func (c *Client) request(ctx context.Context, m *gateway.Message) (body []byte, to gateway.Identity, refusal *gateway.Outcome) {
-	if refusal = unfit(&m.Reply); refusal != nil {
+	if to, refusal = fits(m); refusal != nil {
 		return nil, to, refusal
 	}
 	if m.Reply.Type == gateway.ReplyRead {
@@ -113,15 +113,10 @@ func (c *Client) request(ctx context.Context, m *gateway.Message) (body []byte, 
 		return body, to, refusal
 	}
 	r := sendRequest{Product: "whatsapp", RecipientType: "individual", Marker: m.ID}
-	to, ok := recipient(m.To)
-	switch {
-	case !ok:
-		return nil, to, rejected("no_recipient", "the conversation has no phone number, BSUID or group")
-	case to.Kind == "group" && !forGroups(m.Reply.Type):
-		return nil, to, rejected("unsupported_in_group", "groups take text, files and templates only")
-	case to.Kind == "group":
+	switch to.Kind {
+	case "group":
 		r.RecipientType, r.To = "group", to.Spelling()
-	case to.Kind == "phone":
+	case "phone":
 		// Without the plus Meta may put the business's own country code in front.
 		r.To = "+" + strings.TrimLeft(to.Spelling(), "+")
 	default:

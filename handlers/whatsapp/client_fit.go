@@ -12,6 +12,30 @@ import (
 // is refused, never cut.
 const MaxTextChars = 4096
 
+// Fits says whether the message may be taken as far as can be told without a call:
+// nil, or a *gateway.FieldError. Files of our store and what the platform alone
+// knows are found out by sending.
+func (c *Client) Fits(m *gateway.Message) error {
+	_, refusal := fits(m)
+	return gateway.Misfit(refusal)
+}
+
+// fits chooses whom a message goes to, or makes the outcome of one that is not fit.
+// Marking read goes to nobody.
+func fits(m *gateway.Message) (to gateway.Identity, refusal *gateway.Outcome) {
+	if refusal = unfit(&m.Reply); refusal != nil || m.Reply.Type == gateway.ReplyRead {
+		return to, refusal
+	}
+	to, ok := recipient(m.To)
+	switch {
+	case !ok:
+		return to, rejected("no_recipient", "the conversation has no phone number, BSUID or group")
+	case to.Kind == "group" && !forGroups(m.Reply.Type):
+		return to, rejected("unsupported_in_group", "groups take text, files and templates only")
+	}
+	return to, nil
+}
+
 // unfit is the outcome of a reply that WhatsApp would not take; nil for one that
 // it may. What every platform would refuse was refused by gateway.ParseAnswer,
 // but rows of a ledger can be older than the rules.

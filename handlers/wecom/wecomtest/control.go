@@ -24,6 +24,8 @@ import (
 //	PUT  /_sandbox/unlicensed {"user","unlicensed": bool}
 //	POST /_sandbox/press     {"user","task","key"}    a button of a card is pressed
 //	POST /_sandbox/media     {"kind","name","mime","body": base64}   a file of a member
+//	POST /_sandbox/chat      {"chat","user"}          a chat of the app and two members
+//	DELETE /_sandbox/chat    {"chat"}                 the app leaves it: 86008
 //	DELETE /_sandbox/media                            all media ids end
 //	PUT  /_sandbox/callback  {"url"}                  where callbacks go
 //
@@ -33,7 +35,7 @@ func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
 	type body struct {
 		User, Text, Event, Key, XML, End, URL string
-		Task, Kind, Name, MIME                string
+		Task, Kind, Name, MIME, Chat          string
 		Body                                  []byte
 		Member, Unknown, Unseen, Unlicensed   bool
 	}
@@ -85,6 +87,14 @@ func (s *Sandbox) control() *sandbox.Control {
 			return nil, errors.New("kind must be image, voice, video or file, and body must be set")
 		}
 		return id(s.AddFile(in.Kind, in.Name, in.MIME, in.Body)), nil
+	})
+	ofMember("POST chat", func(in *body) any {
+		made, ok := s.MakeChat(in.Chat, in.User, "owner")
+		return map[string]any{"id": made, "made": ok}
+	})
+	handle("DELETE chat", func(_ *http.Request, in *body) (any, error) {
+		s.LeaveChat(in.Chat)
+		return map[string]bool{"left": true}, nil
 	})
 	handle("DELETE media", func(*http.Request, *body) (any, error) {
 		s.ForgetFiles()

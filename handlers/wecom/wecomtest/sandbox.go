@@ -71,6 +71,7 @@ type Sandbox struct {
 	origin   string
 	tokens   *tokens
 	cards    *cards
+	chats    chats
 	shelf    *shelf
 
 	mu         sync.Mutex
@@ -117,7 +118,7 @@ func New(o Options) (*Sandbox, error) {
 		shelf: &shelf{until: make(map[string]time.Time)}, limit: o.MemberLimit, members: make(map[string]*rate.Limiter),
 		tokens: &tokens{life: o.TokenLife, quota: o.TokenQuota, now: o.Now, expired: make(map[string]bool)},
 	}
-	s.cards = newCards(s.nextID)
+	s.cards, s.chats.made = newCards(s.nextID), make(map[string]*chat)
 	for _, u := range o.Unknown {
 		s.unknown[strings.ToLower(u)] = true
 	}

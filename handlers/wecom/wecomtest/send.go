@@ -18,6 +18,8 @@ func (s *Sandbox) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /cgi-bin/gettoken", s.getToken)
 	mux.HandleFunc("POST /cgi-bin/message/send", s.send)
+	mux.HandleFunc("POST /cgi-bin/appchat/create", s.createChat)
+	mux.HandleFunc("POST /cgi-bin/appchat/send", s.sendChat)
 	mux.HandleFunc("POST /cgi-bin/message/update_template_card", s.updateCard)
 	mux.HandleFunc("POST /cgi-bin/message/recall", s.recall)
 	mux.HandleFunc("POST /cgi-bin/media/upload", s.upload)

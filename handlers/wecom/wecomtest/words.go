@@ -53,6 +53,12 @@ func words(code int) string {
 		return "api forbidden"
 	case 60020: // with the address that WeCom saw; this one is nobody's
 		return "not allow to access from your ip, hint: [1790000000123456789012345], from ip: 203.0.113.7, more info at https://open.work.weixin.qq.com/devtool/query?e=60020"
+	case 86001:
+		return "invalid chatid"
+	case 86003:
+		return "chat not exist"
+	case 86008:
+		return "not in the chat"
 	case 301002:
 		return "not allow operate another agent with this accesstoken"
 	case 81013:
