@@ -162,7 +162,7 @@ type StateChange struct {
 // Handle is a code that lets us act once upon an event. It is as good as a
 // permission, so it is in no log.
 type Handle struct {
-	// Kind is "welcome" (greet a new customer) or "card" (change the card that
+	// Kind is HandleWelcome (greet a new customer) or "card" (change the card that
 	// was pressed).
 	Kind string `json:"kind"`
 	Code string `json:"code"`

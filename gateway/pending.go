@@ -64,6 +64,7 @@ const (
 	ReasonSilent     = "silent"      // deliveries ended without a word until the broker gave up
 	ReasonWatchdog   = "watchdog"    // a handler ran longer than handler_max
 	ReasonStale      = "stale"       // too old when its turn came
+	ReasonTooLate    = "too_late"    // the code that came with it had ended: nobody can be greeted any more
 	ReasonNoAccount  = "no_account"  // item: account not configured
 	ReasonTooLarge   = "too_large"   // event: no message of the broker holds it
 	ReasonBadItem    = "bad_item"    // item: not readable

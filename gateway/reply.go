@@ -1,6 +1,9 @@
 package gateway
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // ReplyType is what kind of message a reply is. Not every platform has every
 // kind; what one cannot send is rejected with the code "unsupported".
@@ -31,6 +34,9 @@ const (
 	// ReplyRecall takes back a message of ours, named by Quote: the platform's id
 	// of it (external_id of its result).
 	ReplyRecall ReplyType = "recall"
+	// ReplyWelcome greets a new customer by way of the event's handle, which it
+	// needs: a text, attachments or both (WeCom).
+	ReplyWelcome ReplyType = "welcome"
 	// ReplyRead marks the customer's message read, and may show that we type.
 	// It is no message: nothing is delivered, no status follows, and repeating
 	// it does no harm.
@@ -70,6 +76,23 @@ type Reply struct {
 	Card     *CardReply     `json:"card,omitempty"`
 	// Typing shows that we write, with read.
 	Typing bool `json:"typing,omitempty"`
+	// Handle is the handle of an event: the reply is sent by way of its code. That
+	// is tried once, and never after its Until.
+	Handle *Handle `json:"handle,omitempty"`
+	// Attachments of a welcome, up to nine.
+	Attachments []Attachment `json:"attachments,omitempty"`
+}
+
+// Once says that the reply is tried only once, and until when; zero where the
+// platform alone knows. The code that it goes by is used up by a try.
+func (r *Reply) Once() (until time.Time, once bool) {
+	if r.Handle == nil {
+		return time.Time{}, false
+	}
+	if r.Handle.Until != nil {
+		until = *r.Handle.Until
+	}
+	return until, true
 }
 
 // FileReply is a file to send: by exactly one of ID, URL and File.

@@ -50,6 +50,11 @@ func goodReplies() []string {
 		`{"type":"card","card":{"content":{"card_type":"text_notice"},"code":"k-1"}}`,
 		`{"type":"card","card":{"content":null,"code":"k-1","button":"Done"}}`,
 		`{"type":"recall","quote":"msgid-1"}`,
+		`{"type":"text","text":"hi","handle":{"kind":"welcome","code":"k-1","until":null}}`,
+		`{"type":"welcome","text":"hi","handle":{"kind":"welcome","code":"k-1","until":"2026-03-01T12:00:20Z"}}`,
+		`{"type":"welcome","handle":{"kind":"welcome","code":"k-1"},"attachments":[{"type":"image",` + file + `},{"type":"file","file":{"id":"m-1","name":"a.pdf"}},` +
+			`{"type":"page","page":{"title":"t","url":"https://x.test"}},{"type":"video","file":{"id":"m-2"}},` +
+			`{"type":"mini","mini":{"title":"t","app_id":"wx1","page":"index"},"file":{"id":"m-3"}}]}`,
 	}
 }
 
@@ -106,6 +111,7 @@ func TestGoodReplies(t *testing.T) {
 		gateway.ReplyText, gateway.ReplyImage, gateway.ReplyAudio, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplySticker,
 		gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyTemplate, gateway.ReplyButtons, gateway.ReplyList,
 		gateway.ReplyLink, gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall,
+		gateway.ReplyWelcome,
 	} {
 		if !seen[typ] {
 			t.Errorf("no good reply of type %s", typ)
@@ -135,7 +141,22 @@ func TestBadReplies(t *testing.T) {
 	flow := func(rest string) string {
 		return `{"type":"flow","text":"b","flow":{"id":"1","title":"t"` + rest + `}}`
 	}
+	welcome := func(list string) string {
+		return `{"type":"welcome","handle":{"kind":"welcome","code":"k"},"attachments":[` + list + `]}`
+	}
 	for _, c := range []struct{ reply, want string }{
+		{welcome(``), "text must be set where there are no attachments"},
+		{`{"type":"welcome","text":"SECRETWORDS"}`, "handle must be the handle of the event"},
+		{`{"type":"welcome","text":"x","handle":{"kind":"welcome","code":"SECRET WORDS"}}`, "handle.code must be 1 to 1024"},
+		{`{"type":"image","file":{"id":"1"},"handle":{"kind":"welcome","code":"SECRETWORDS"}}`, "handle must be empty in a reply of type image"},
+		{`{"text":"x","attachments":[{"type":"image","file":{"id":"1"}}]}`, "attachments must be empty in a reply of type text"},
+		{welcome(`{"type":"poll"}`), "attachments[0].type must be image, video, file, page or mini"},
+		{welcome(`{"type":"image"}`), "attachments[0].file must be set in an attachment of type image"},
+		{welcome(`{"type":"page","page":{"title":"t","url":"https://x.test"},"file":{"id":"SECRETWORDS"}}`), "attachments[0].file must be empty in an attachment of type page"},
+		{welcome(`{"type":"page","page":{"title":"t","url":"SECRETWORDS"}}`), "attachments[0].page.url must be an http or https URL"},
+		{welcome(`{"type":"video","file":{"id":"1","name":"SECRETWORDS"}}`), "attachments[0].file.name must be empty but for a document"},
+		{welcome(`{"type":"mini","file":{"id":"1"},"mini":{"title":"t","app_id":"SECRET WORDS","page":"p"}}`), "attachments[0].mini.app_id must be 1 to 512"},
+		{welcome(many(10, `{"type":"image","file":{"id":"1"}}`)), "attachments must be at most 9"},
 		{`{"type":"poll","text":"x"}`, "type must be one of text, image,"},
 		{`{"type":"text"}`, "text must be 1 to 65536 bytes"},
 		{`{"text":"` + strings.Repeat("x", gateway.MaxReplyBytes+1) + `"}`, "text must be 1 to 65536 bytes"},

@@ -59,6 +59,7 @@ func CheckReply(r *Reply) error {
 	}
 	var c checker
 	c.quote(r)
+	c.handle(r)
 	switch r.Type {
 	case "", ReplyText, ReplyMarkdown:
 		if r.Text == "" || len(r.Text) > MaxReplyBytes || !utf8.ValidString(r.Text) {
@@ -91,12 +92,14 @@ func CheckReply(r *Reply) error {
 		c.news(r.News)
 	case ReplyCard:
 		c.card(r.Card)
+	case ReplyWelcome:
+		c.welcome(r)
 	case ReplyRead, ReplyRecall: // the quote is all they have
 	}
 	return c.err
 }
 
-const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, markdown, news, card, recall, read"
+const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, markdown, news, card, recall, welcome, read"
 
 func typeName(t ReplyType) ReplyType {
 	if t == "" {
@@ -126,12 +129,14 @@ const (
 	fieldTyping
 	fieldNews
 	fieldCard
+	fieldHandle
+	fieldAttachments
 )
 
 // first names the first field of the set, in the order of the constants.
 func (f fields) first() string {
 	names := [...]string{
-		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing", "news", "card",
+		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing", "news", "card", "handle", "attachments",
 	}
 	return names[bits.TrailingZeros32(uint32(f))]
 }
@@ -139,9 +144,10 @@ func (f fields) first() string {
 // fieldsOf are the fields that a reply of this type may have.
 func fieldsOf(t ReplyType) (may fields, ok bool) {
 	const framed = fieldText | fieldHeader | fieldFooter
+	const menu = framed | fieldHandle
 	switch t {
 	case "", ReplyText:
-		may = fieldText | fieldPreview
+		may = fieldText | fieldPreview | fieldHandle
 	case ReplyImage, ReplyVideo, ReplyDocument:
 		may = fieldText | fieldFile
 	case ReplyAudio, ReplyVoice, ReplySticker:
@@ -155,11 +161,11 @@ func fieldsOf(t ReplyType) (may fields, ok bool) {
 	case ReplyTemplate:
 		may = fieldTemplate
 	case ReplyButtons:
-		may = framed | fieldButtons
+		may = menu | fieldButtons
 	case ReplyList:
-		may = framed | fieldList
+		may = menu | fieldList
 	case ReplyLink:
-		may = framed | fieldLink
+		may = menu | fieldLink
 	case ReplyFlow:
 		may = framed | fieldFlow
 	case ReplyMarkdown:
@@ -168,6 +174,8 @@ func fieldsOf(t ReplyType) (may fields, ok bool) {
 		may = fieldNews
 	case ReplyCard:
 		may = fieldCard
+	case ReplyWelcome:
+		return fieldText | fieldHandle | fieldAttachments, true
 	case ReplyRecall:
 	case ReplyRead:
 		may = fieldTyping
@@ -201,6 +209,8 @@ func fieldsIn(r *Reply) (in fields) {
 	add(fieldTyping, r.Typing)
 	add(fieldNews, len(r.News) > 0)
 	add(fieldCard, r.Card != nil)
+	add(fieldHandle, r.Handle != nil)
+	add(fieldAttachments, len(r.Attachments) > 0)
 	return in
 }
 
@@ -257,11 +267,15 @@ func address(s string, schemes ...string) bool {
 }
 
 func (c *checker) file(r *Reply) {
-	f := r.File
-	if f == nil {
+	if r.File == nil {
 		c.fail("file", "must say which file")
 		return
 	}
+	c.oneFile("file", r.File, r.Type == ReplyDocument)
+}
+
+// oneFile checks a file that stands at a field; only some are shown with a name.
+func (c *checker) oneFile(at string, f *FileReply, named bool) {
 	ways := 0
 	for _, way := range []string{f.ID, f.URL, f.File} {
 		if way != "" {
@@ -270,29 +284,29 @@ func (c *checker) file(r *Reply) {
 	}
 	switch {
 	case ways != 1:
-		c.fail("file", "must have exactly one of id, url and file")
+		c.fail(at, "must have exactly one of id, url and file")
 	case f.ID != "":
-		c.word("file.id", f.ID, MaxIDChars)
+		c.word(at+".id", f.ID, MaxIDChars)
 	case f.URL != "":
-		c.https("file.url", f.URL)
+		c.https(at+".url", f.URL)
 	case len(f.File) != 64 || strings.Trim(f.File, "0123456789abcdef") != "":
-		c.fail("file.file", "must be the 64 lower-case hex digits that name a file of the gateway")
+		c.fail(at+".file", "must be the 64 lower-case hex digits that name a file of the gateway")
 	case f.MIME == "":
-		c.fail("file.mime", "must be set together with file.file, for example image/jpeg")
+		c.fail(at+".mime", "must be set together with file.file, for example image/jpeg")
 	}
 	if f.MIME != "" {
 		if kind, _, err := mime.ParseMediaType(f.MIME); err != nil || !strings.Contains(kind, "/") || len(f.MIME) > 128 {
-			c.fail("file.mime", "must be a type and subtype, for example image/jpeg")
+			c.fail(at+".mime", "must be a type and subtype, for example image/jpeg")
 		}
 	}
 	switch {
 	case f.Name == "":
-	case r.Type != ReplyDocument:
-		c.fail("file.name", "must be empty but for a document")
+	case !named:
+		c.fail(at+".name", "must be empty but for a document")
 	case strings.ContainsFunc(f.Name, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsControl(r) }):
-		c.fail("file.name", "must be a name without directories and control characters")
+		c.fail(at+".name", "must be a name without directories and control characters")
 	default:
-		c.chars("file.name", f.Name, 1, maxNameChars)
+		c.chars(at+".name", f.Name, 1, maxNameChars)
 	}
 }
 

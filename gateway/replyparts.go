@@ -191,13 +191,16 @@ func (c *checker) news(articles []Article) {
 		c.fail("news", fmt.Sprintf("must be 1 to %d articles", MaxArticles))
 	}
 	for i := range articles {
-		a, at := &articles[i], fmt.Sprintf("news[%d].", i)
-		c.chars(at+"title", a.Title, 1, MaxArticleChars)
-		c.chars(at+"description", a.Description, 0, MaxArticleText)
-		c.page(at+"url", a.URL)
-		if a.Picture != "" {
-			c.page(at+"picture", a.Picture)
-		}
+		c.article(fmt.Sprintf("news[%d].", i), &articles[i])
+	}
+}
+
+func (c *checker) article(at string, a *Article) {
+	c.chars(at+"title", a.Title, 1, MaxArticleChars)
+	c.chars(at+"description", a.Description, 0, MaxArticleText)
+	c.page(at+"url", a.URL)
+	if a.Picture != "" {
+		c.page(at+"picture", a.Picture)
 	}
 }
 

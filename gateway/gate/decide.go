@@ -10,8 +10,12 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// stale buries an event that is too old for its turn.
+// stale buries an event that is too old for its turn, or whose code has ended.
 func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool {
+	if p.deadline = p.head.Deadline(); !p.deadline.IsZero() && !g.o.Now().Before(p.deadline) {
+		g.resolve(ctx, p, gateway.TooLate(p.head.Tries))
+		return true
+	}
 	max := g.o.App.StaleAfter
 	if max <= 0 || p.head.Lane != gateway.LaneLive || p.head.Requeue > 0 || g.o.Now().Sub(row.ReceivedAt) <= max {
 		return false

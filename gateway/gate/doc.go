@@ -13,6 +13,11 @@
 // conversation: a retry holds for its delay, a dead letter lets go, a paused
 // application is paused for both.
 //
+// An event that came with a code that ends (a new customer may be greeted for 20 s)
+// has a deadline: it is offered with it, gets one try, and is a dead letter
+// "too_late" when its turn, or its answer, comes later. The others of its
+// conversation wait for nothing more.
+//
 // Owner: one Gate per application, one goroutine that starts in Run and owns all
 // of its maps; others hand it work through channels. Failure: nothing here is
 // durable. After a restart, or when the broker lost its streams, every head is

@@ -102,7 +102,9 @@ type place struct {
 	// with a worker; it counts only while the application is alive.
 	running time.Duration
 	due     time.Time // in the timers
-	index   int
+	// deadline of the event offered last; see gateway.EventRow.
+	deadline time.Time
+	index    int
 }
 
 type placeState uint8

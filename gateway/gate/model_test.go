@@ -33,8 +33,10 @@ type model struct {
 	down    bool
 	paused  bool
 	pulls   int
-	fired   int // offers of a conversation whose place was not free
-	deaf    int // withdrawals that fail
+	fired   int                 // offers of a conversation whose place was not free
+	deaf    int                 // withdrawals that fail
+	until   map[int64]time.Time // when the code of a row ends; none for most
+	buried  []string            // reasons
 }
 
 type stored struct {
@@ -77,7 +79,7 @@ func (m *model) settle(conv, event string, d gateway.Decision) gateway.Settled {
 		list[0].Tries, list[0].NextAt = d.Tries, d.NextAt
 		list[0].Round++
 	case gateway.EventDead:
-		m.dead = append(m.dead, event)
+		m.dead, m.buried = append(m.dead, event), append(m.buried, d.Reason)
 		fallthrough
 	default:
 		m.order[conv] = append(m.order[conv], list[0].Seq)
@@ -165,6 +167,10 @@ func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventR
 			continue
 		}
 		out[n] = &gateway.EventRow{N: n, ReceivedAt: time.Now(), Content: []byte("{}")}
+		if at, ok := m.until[n]; ok {
+			out[n].Kind = gateway.KindState
+			out[n].Content = []byte(`{"handle":{"kind":"welcome","code":"k","until":"` + at.UTC().Format(time.RFC3339Nano) + `"}}`)
+		}
 	}
 	return out, nil
 }

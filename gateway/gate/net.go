@@ -19,6 +19,9 @@ const (
 	// conversation's place (about a quarter of a second).
 	adoptAfter = 8
 	caughtWait = 10 * time.Second
+	// lateGrace is how long after its deadline an offer that nobody answered is
+	// buried: what was answered in time is taken in by then.
+	lateGrace = 2 * time.Second
 )
 
 // look is the net, once a tick: it compares what the broker has with what the
@@ -40,6 +43,7 @@ func (g *Gate) look(ctx context.Context) {
 	g.repay(ctx)
 	g.alive = state.Pulls > 0 || state.Delivered > g.life.Delivered
 	g.watch(ctx, &state)
+	g.expire(ctx)
 	g.life = state
 	if int(state.Messages) < g.open {
 		g.fewer++
@@ -179,7 +183,11 @@ func (g *Gate) silent(ctx context.Context, open map[string]*gateway.OpenOffer) {
 	g.take()
 	for _, m := range missing {
 		if g.places[m.p.conv] == m.p && m.p.state == placeOpen && m.p.seq == m.seq {
-			g.resolve(ctx, m.p, gateway.DecideSilent(&g.o.App, m.p.head.Tries, g.o.Now()))
+			app := &g.o.App
+			if !m.p.deadline.IsZero() {
+				app = app.Once()
+			}
+			g.resolve(ctx, m.p, gateway.DecideSilent(app, m.p.head.Tries, g.o.Now()))
 		}
 	}
 }
@@ -202,11 +210,31 @@ func (g *Gate) watch(ctx context.Context, s *gateway.GateState) {
 		}
 	}
 	for _, p := range over {
-		seq := p.seq
-		if g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonWatchdog,
-			Tries: p.head.Tries + 1, Detail: "a handler ran longer than handler_max + ack_wait"}) {
-			g.withdraw(ctx, seq)
+		g.end(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonWatchdog,
+			Tries: p.head.Tries + 1, Detail: "a handler ran longer than handler_max + ack_wait"})
+	}
+}
+
+// expire ends the offers whose deadline passed without an answer, also where no
+// worker came: that nobody was greeted is said then, and not when one comes.
+func (g *Gate) expire(ctx context.Context) {
+	now := g.o.Now()
+	var over []*place
+	for _, p := range g.places {
+		if p.state == placeOpen && !p.deadline.IsZero() && now.Sub(p.deadline) > lateGrace {
+			over = append(over, p)
 		}
+	}
+	for _, p := range over {
+		g.end(ctx, p, gateway.TooLate(p.head.Tries+1))
+	}
+}
+
+// end carries out a decision about an open offer and takes the offer away.
+func (g *Gate) end(ctx context.Context, p *place, d gateway.Decision) {
+	seq := p.seq
+	if g.resolve(ctx, p, d) {
+		g.withdraw(ctx, seq)
 	}
 }
 

@@ -124,7 +124,7 @@ func (in *Intake) decide(p *gateway.Pending, a *gateway.Answer) gateway.Decision
 	if app == nil { // removed from the configuration while its worker lived on
 		app = &gateway.Application{Name: p.App, Tries: 1}
 	}
-	return gateway.Decide(app, p.Tries, a, in.o.Now())
+	return gateway.DecideBefore(p.Deadline(), app, p.Tries, a, in.o.Now())
 }
 
 func (in *Intake) log(settled []gateway.Settled) {

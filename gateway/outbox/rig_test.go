@@ -29,6 +29,7 @@ type rig struct {
 	calls []call
 	say   func(n int, m *gateway.Message) gateway.Outcome
 	takes time.Duration
+	voids func(time.Time) // told until when a call may be written
 	next  int64
 	ids   atomic.Int64
 
@@ -121,6 +122,9 @@ func (c client) Send(_ context.Context, out gateway.Outgoing) gateway.Outcome {
 	m := out.Message
 	c.r.calls = append(c.r.calls, call{time.Since(c.begin).Round(time.Millisecond), m.ID, m.Reply.Text, m.Attempts})
 	n := len(c.r.calls)
+	if c.r.voids != nil {
+		c.r.voids(out.VoidAfter)
+	}
 	say, takes := c.r.say, c.r.takes
 	c.r.mu.Unlock()
 	time.Sleep(takes)

@@ -73,8 +73,12 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	if m.Behind != "" {
 		return earlier(s.wait(ctx, m, now), expires)
 	}
+	until, once := m.Reply.Once()
+	if once = once && !until.IsZero(); once {
+		expires = earlier(expires, until) // then its attempt says that it is too late
+	}
 	for _, at := range []time.Time{m.DueAt, m.NextAt, s.heldUntil(m.Account)} {
-		if at.After(now) {
+		if at.After(now) && !(once && !now.Before(until)) {
 			return earlier(at, expires)
 		}
 	}
@@ -135,6 +139,10 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	if !m.ExpiresAt.IsZero() {
 		a.VoidAfter = earlier(a.VoidAfter, m.ExpiresAt)
 	}
+	until, once := m.Reply.Once()
+	if once && !until.IsZero() {
+		a.VoidAfter = earlier(a.VoidAfter, until)
+	}
 	switch err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); {
 	case errors.Is(err, gateway.ErrConflict): // merged since it was read, or another sender: look again
 		return s.o.Now().Add(ledgerPause)
@@ -146,7 +154,13 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), s.callEnds(m, a))
 	defer cancel()
 	started := time.Now()
-	out := client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
+	out := gateway.Outcome{Kind: gateway.OutcomeRetry}
+	if a.VoidAfter.After(now) {
+		out = client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
+	}
+	if once && out.Kind == gateway.OutcomeRetry {
+		out = s.spent(out, until)
+	}
 	s.o.Boundary("outbox.called")
 	end := s.end(m, a, out, "answer")
 	for s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end) != nil {
@@ -168,6 +182,15 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 		zap.Duration("took", time.Since(started)))
 	s.o.Changed()
 	return s.o.Now()
+}
+
+// spent is the outcome of the only try of a reply that goes by a code: what was
+// certainly not sent is rejected, and says when that was for want of time.
+func (s *Sender) spent(out gateway.Outcome, until time.Time) gateway.Outcome {
+	if !until.IsZero() && !s.o.Now().Before(until) {
+		return gateway.Outcome{Kind: gateway.OutcomeRejected, Code: gateway.ReasonTooLate, Detail: "the code had ended before the reply could leave"}
+	}
+	return gateway.Outcome{Kind: gateway.OutcomeRejected, Code: out.Code, Detail: out.Detail}
 }
 
 // callEnds is when a call that runs is given up. A harmless one gets no grace.

@@ -34,6 +34,9 @@ const (
 	HeaderOrigin      = "Cw-Origin" // live, backfill, replay
 	HeaderTry         = "Cw-Try"    // offers: which try this is, from 1
 	HeaderRound       = "Cw-Round"  // offers: grows with every re-offer
+	// HeaderDeadline of offers is when the code ends that came with the event: an
+	// answer after it counts for nothing. RFC 3339; most offers have none.
+	HeaderDeadline = "Cw-Deadline"
 
 	headerMsgID = "Nats-Msg-Id"
 )

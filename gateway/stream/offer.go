@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -29,9 +30,14 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 			return nil, err
 		}
 		delivery := o.Pending.Delivery()
-		h := eventHeader(&o.Event, OfferID(&o.Pending), delivery, 2)
+		h := eventHeader(&o.Event, OfferID(&o.Pending), delivery, 3)
 		h[HeaderTry] = []string{strconv.Itoa(o.Pending.Tries + 1)}
 		h[HeaderRound] = []string{strconv.Itoa(o.Pending.Round)}
+		p := o.Pending
+		p.Row = &o.Event
+		if until := p.Deadline(); !until.IsZero() {
+			h[HeaderDeadline] = []string{until.UTC().Format(time.RFC3339Nano)}
+		}
 		return s.fit(&nats.Msg{Subject: subject, Header: h}, &o.Event, delivery)
 	})
 	out := make([]gateway.Offered, len(acks))

@@ -26,6 +26,14 @@
 // operator; what no platform could send is a failed try that says which field is
 // wrong.
 //
+// A new customer of WeCom can be greeted for 20 seconds: such an event (kind state,
+// in account chats) has a Handle of kind welcome, its handler's context ends with
+// the code, and the greeting is
+//
+//	return worker.Welcome(ev.Handle, "Hello!", worker.AttachPage(page)), nil
+//
+// It is tried once. Too late is a dead letter "too_late".
+//
 // Replies nil and error nil is an answer too: handled, nothing to say. An error
 // is a failed try: the event comes again after the application's delay and
 // before any later event of its conversation. Retry, Dead and Handback are errors

@@ -79,6 +79,15 @@ func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway
 	}
 	ev.Delivery = info.ID
 	ctx := context.WithValue(r.hard, deliveryKey{}, info)
+	if !info.Deadline.IsZero() {
+		left := info.Deadline.Sub(r.opts.Now())
+		if left <= 0 {
+			return gateway.Answer{Event: info.ID, Verdict: gateway.VerdictDead, Error: ErrTooLate.Error()}
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, left, ErrTooLate)
+		defer cancel()
+	}
 	if handlerMax > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, handlerMax, ErrHandlerMax)
@@ -142,6 +151,9 @@ func readDelivery(m *nats.Msg) Delivery {
 	}
 	if n, err := strconv.Atoi(m.Header.Get(stream.HeaderRound)); err == nil && n > 0 {
 		d.Round = n
+	}
+	if at, err := time.Parse(time.RFC3339Nano, m.Header.Get(stream.HeaderDeadline)); err == nil {
+		d.Deadline = at
 	}
 	if meta, err := m.Metadata(); err == nil {
 		d.Delivered = int(min(meta.NumDelivered, 1<<20))

@@ -52,6 +52,10 @@ func Handback(after time.Duration) error {
 // than the application allows.
 var ErrHandlerMax = errors.New("handler worked longer than handler_max") //nolint:gochecknoglobals // a sentinel error is a constant
 
+// ErrTooLate is the cause of a handler's ended context when the code ended that
+// came with its event.
+var ErrTooLate = errors.New("the code that came with the event has ended") //nolint:gochecknoglobals // a sentinel error is a constant
+
 // errStopping is the cause when the worker stops and the grace is over.
 var errStopping = errors.New("worker is stopping") //nolint:gochecknoglobals // a sentinel error is a constant
 
@@ -82,6 +86,8 @@ func answer(ctx context.Context, h Handler, ev *gateway.Event) (a gateway.Answer
 		}
 	case errors.Is(context.Cause(ctx), errStopping):
 		a.Verdict, a.Error = gateway.VerdictHandback, errStopping.Error()
+	case errors.Is(context.Cause(ctx), ErrTooLate):
+		a.Verdict, a.Error = gateway.VerdictDead, ErrTooLate.Error()
 	case errors.Is(context.Cause(ctx), ErrHandlerMax):
 		a.Verdict, a.Error = gateway.VerdictRetry, ErrHandlerMax.Error()
 	default:
@@ -126,6 +132,10 @@ type Delivery struct {
 	// Try counts from 1 and grows with failed tries; Round with every offer;
 	// Delivered is how often the broker handed this offer out.
 	Try, Round, Delivered int
+	// Deadline is when the code ends that came with the event (Content.Handle of
+	// kind welcome), and with it the handler's context; zero for most events. What
+	// is answered later counts for nothing.
+	Deadline time.Time
 }
 
 type deliveryKey struct{}

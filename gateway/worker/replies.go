@@ -184,6 +184,39 @@ func ChangeButton(code, text string) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Button: text, Code: code}})
 }
 
+// Welcome greets a new customer, once: a text, or attachments, or both. handle is
+// the event's Handle, of kind welcome; WeCom takes it for 20 seconds.
+func Welcome(handle *gateway.Handle, text string, attachments ...gateway.Attachment) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyWelcome, Handle: handle, Text: text, Attachments: attachments})
+}
+
+// AttachImage puts a picture to a Welcome.
+func AttachImage(file gateway.FileReply) gateway.Attachment {
+	return gateway.Attachment{Type: gateway.AttachImage, File: &file}
+}
+
+// AttachVideo puts a film to a Welcome.
+func AttachVideo(file gateway.FileReply) gateway.Attachment {
+	return gateway.Attachment{Type: gateway.AttachVideo, File: &file}
+}
+
+// AttachFile puts a file to a Welcome, with the name shown to the customer or "".
+func AttachFile(file gateway.FileReply, name string) gateway.Attachment {
+	file.Name = name
+	return gateway.Attachment{Type: gateway.AttachFile, File: &file}
+}
+
+// AttachPage puts a card that opens a page to a Welcome.
+func AttachPage(page gateway.Article) gateway.Attachment {
+	return gateway.Attachment{Type: gateway.AttachPage, Page: &page}
+}
+
+// AttachMini puts a card that opens a mini program to a Welcome; cover is its
+// picture.
+func AttachMini(mini gateway.MiniProgram, cover gateway.FileReply) gateway.Attachment {
+	return gateway.Attachment{Type: gateway.AttachMini, Mini: &mini, File: &cover}
+}
+
 // Recall takes back a message of ours by the platform's id of it, external_id of
 // its result (WeCom: within 24 hours).
 func Recall(messageID string) []gateway.Reply {

@@ -36,6 +36,9 @@ func TestConstructors(t *testing.T) {
 		gateway.ReplyNews:     worker.News(worker.Article("t", "d", "https://x.test", "https://x.test/p.png"), worker.Article("t", "", "http://x.test", "")),
 		gateway.ReplyCard: worker.Join(worker.Card(json.RawMessage(`{"card_type":"text_notice"}`)),
 			worker.ChangeCard("code", json.RawMessage(`{"card_type":"text_notice"}`)), worker.ChangeButton("code", "Done")),
+		gateway.ReplyWelcome: worker.Welcome(&gateway.Handle{Kind: "welcome", Code: "k"}, "hello", worker.AttachImage(worker.ID("1")),
+			worker.AttachVideo(worker.ID("1")), worker.AttachFile(worker.ID("1"), "a.pdf"), worker.AttachPage(worker.Article("t", "", "https://x.test", "")),
+			worker.AttachMini(gateway.MiniProgram{Title: "t", AppID: "wx1", Page: "index"}, worker.ID("1"))),
 		gateway.ReplyRecall: worker.Recall("msgid"),
 		gateway.ReplyRead:   worker.Join(worker.Read("wamid.1"), worker.Typing("wamid.1")),
 	} {
@@ -46,7 +49,7 @@ func TestConstructors(t *testing.T) {
 		}
 		seen[typ] = true
 	}
-	if len(seen) != 20 {
+	if len(seen) != 21 {
 		t.Errorf("%d types", len(seen))
 	}
 	plain := worker.Text("a", "b")

@@ -102,6 +102,8 @@ func (c *Client) request(ctx context.Context, m *gateway.Message) (*sendCall, *g
 	}
 	userID := to.Spelling()
 	switch {
+	case r.Type == gateway.ReplyWelcome:
+		return c.welcome(ctx, m)
 	case r.Type == gateway.ReplyRecall:
 		return encoded("message/recall", userID, &recallRequest{r.Quote})
 	case r.Type == gateway.ReplyCard && r.Card.Code != "":
@@ -113,10 +115,8 @@ func (c *Client) request(ctx context.Context, m *gateway.Message) (*sendCall, *g
 	}
 	mediaID := ""
 	if f := r.File; f != nil {
-		if mediaID = f.ID; f.File != "" {
-			if mediaID, refusal = c.uploaded(ctx, m); refusal != nil {
-				return nil, refusal
-			}
+		if mediaID, refusal = c.fileID(ctx, m.Account, r.Type, f); refusal != nil {
+			return nil, refusal
 		}
 	}
 	var content sendContent

@@ -31,6 +31,9 @@ func (c *Client) fits(m *gateway.Message) (to gateway.Identity, refusal *gateway
 	if refusal = unfit(&m.Reply); refusal != nil {
 		return to, refusal
 	}
+	if m.Reply.Type == gateway.ReplyWelcome { // goes to whom its code stands for
+		return to, nil
+	}
 	if to, refusal = recipient(m.To); refusal == nil && to.Kind == kindGroup && !forChats(m.Reply.Type) {
 		refusal = rejected("unsupported", "chats of an app take text, Markdown, files and news only")
 	}
@@ -56,11 +59,15 @@ func unfit(r *gateway.Reply) *gateway.Outcome {
 		case len(r.Text) > MaxTextBytes:
 			return rejected("too_long", "the text has more than 2048 bytes")
 		}
-	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall:
+	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall,
+		gateway.ReplyWelcome:
 	case gateway.ReplyAudio:
 		return rejected("unsupported", "WeCom has voice messages and no other sounds; send it as a document")
 	default:
 		return rejected("unsupported", "WeCom has no message of this type")
+	}
+	if r.Handle != nil && r.Type != gateway.ReplyWelcome {
+		return rejected("unsupported", "an app sends nothing but a welcome by way of a code")
 	}
 	if err := gateway.CheckReply(r); err != nil {
 		return rejected("bad_reply", err.Error()) // names the field, not what is in it
@@ -68,6 +75,8 @@ func unfit(r *gateway.Reply) *gateway.Outcome {
 	switch r.Type {
 	case gateway.ReplyNews:
 		return unfitNews(r.News)
+	case gateway.ReplyWelcome:
+		return unfitWelcome(r)
 	case gateway.ReplyCard:
 		if r.Card.Content != nil {
 			if wrong := checkCard(r.Card.Content, r.Card.Code != ""); wrong != "" {

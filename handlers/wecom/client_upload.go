@@ -38,31 +38,34 @@ const (
 	paramName = "name"
 )
 
-// uploadType is the type of a reply's file with what its upload must know.
-func uploadType(r *gateway.Reply) string {
-	typ, _, err := mime.ParseMediaType(r.File.MIME)
+// uploadType is the type of a file, sent as such a message, with what its upload must know.
+func uploadType(as gateway.ReplyType, f *gateway.FileReply) string {
+	typ, _, err := mime.ParseMediaType(f.MIME)
 	if err != nil {
 		typ = "application/octet-stream"
 	}
 	params := map[string]string{paramKind: "file"}
-	switch r.Type {
+	switch as {
 	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo:
-		params[paramKind] = string(r.Type)
+		params[paramKind] = string(as)
 	default:
-		if r.File.Name != "" {
-			params[paramName] = r.File.Name
+		if f.Name != "" {
+			params[paramName] = f.Name
 		}
 	}
 	return mime.FormatMediaType(typ, params)
 }
 
-// uploaded returns WeCom's id of a file of ours, or the outcome of a message whose
-// file did not get there.
-func (c *Client) uploaded(ctx context.Context, m *gateway.Message) (mediaID string, refusal *gateway.Outcome) {
+// fileID returns WeCom's id of a file, sent as such a message: a file of ours is
+// uploaded. Or it returns the outcome of a message whose file did not get there.
+func (c *Client) fileID(ctx context.Context, account string, as gateway.ReplyType, f *gateway.FileReply) (mediaID string, refusal *gateway.Outcome) {
+	if f.File == "" {
+		return f.ID, nil
+	}
 	if c.config.Uploader == nil {
 		return "", rejected("no_media_store", "the gateway keeps no files to send; use WeCom's id")
 	}
-	id, err := c.config.Uploader.Upload(ctx, m.Account, m.Reply.File.File, uploadType(&m.Reply))
+	id, err := c.config.Uploader.Upload(ctx, account, f.File, uploadType(as, f))
 	switch {
 	case err == nil && id != "":
 		return id, nil
@@ -82,11 +85,23 @@ const codeNoMedia = "40007"
 // staleUpload forgets the id of an upload that WeCom does not know any more, and
 // lets the message go once more with a new one: it is certainly not sent.
 func (c *Client) staleUpload(ctx context.Context, m *gateway.Message, o gateway.Outcome) gateway.Outcome {
-	f := m.Reply.File
-	if c.config.Uploader == nil || f == nil || f.File == "" || o.Code != codeNoMedia {
+	if c.config.Uploader == nil || o.Code != codeNoMedia {
 		return o
 	}
-	c.config.Uploader.Forget(ctx, m.Account, f.File, uploadType(&m.Reply))
+	ours := false
+	forget := func(as gateway.ReplyType, f *gateway.FileReply) {
+		if f != nil && f.File != "" {
+			ours = true
+			c.config.Uploader.Forget(ctx, m.Account, f.File, uploadType(as, f))
+		}
+	}
+	forget(m.Reply.Type, m.Reply.File)
+	for i := range m.Reply.Attachments {
+		forget(attachedAs(m.Reply.Attachments[i].Type), m.Reply.Attachments[i].File)
+	}
+	if !ours {
+		return o
+	}
 	if o.Kind == gateway.OutcomeRejected && m.Tries() < 2 {
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, time.Second
 	}

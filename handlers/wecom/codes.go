@@ -35,7 +35,7 @@ type Code struct {
 
 // Codes is the table of the codes that the calls of a sender can answer with:
 // gettoken, message/send, message/update_template_card, message/recall,
-// media/upload. Decide by errcode only; errmsg changes. A code that is not in it
+// media/upload, externalcontact/send_welcome_msg. Decide by errcode only; errmsg changes. A code that is not in it
 // is tried once more, then the message is rejected with the code "other". Which
 // code a used or expired response_code is answered with is not documented; by
 // this rule it is rejected at last.
@@ -83,7 +83,8 @@ func Codes() []Code {
 		{95018, ClassNotNow, 0, 0, "session is with a colleague"},
 		{95019, ClassNotNow, 0, 0, "not possible in this session state"},
 		{41050, ClassNotNow, 0, 0, "welcome code expired"},
-		{41051, ClassNotNow, 0, 0, "welcome already sent"},
+		{41051, ClassNotNow, 0, 0, "welcome already sent, or the customer has begun to write"},
+		{41096, ClassNotNow, 0, 0, "another welcome is being sent by this code"},
 
 		{40003, ClassPermanent, 0, 0, "userid not valid"},
 		{40004, ClassPermanent, 0, 0, "type of the media file not valid"},

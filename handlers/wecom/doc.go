@@ -20,7 +20,10 @@
 // Sending: message/send as text, Markdown, picture, voice, video, file, news and
 // template card, the change of a card, and recalls; appchat/send, to chats that the
 // app made, of all these but cards, changes and recalls. What a chat's members write
-// does not come back, so such a conversation begins by writing to the chat's id.
+// does not come back, so such a conversation begins by writing to the chat's id. A
+// new customer is greeted by the event's code, in one try (92137, a copy of August
+// 2022: 20 s, one call, of several apps the first one wins, up to nine attachments;
+// the words of 41050 and 41096 are not in it).
 // Sources: WeCom 90236 (message/send), 90245 and 90248 (appchat), 94888
 // (update_template_card), 94867 (recall), 90389 (media/upload), 90455 (codes), in
 // copies of 2023, the kinds of 90248 in one of 2026. Found and chosen: an app's own

@@ -54,6 +54,9 @@ func unfit(r *gateway.Reply) *gateway.Outcome {
 	default:
 		return rejected("unsupported", "WhatsApp has no message of this type")
 	}
+	if r.Handle != nil {
+		return rejected("unsupported", "WhatsApp has no codes to send by")
+	}
 	if err := gateway.CheckReply(r); err != nil {
 		return rejected("bad_reply", err.Error()) // names the field, not what is in it
 	}
@@ -100,7 +103,8 @@ func forGroups(t gateway.ReplyType) bool {
 		gateway.ReplyDocument, gateway.ReplySticker:
 		return true
 	case gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink,
-		gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall:
+		gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall,
+		gateway.ReplyWelcome:
 	}
 	return false
 }

@@ -40,6 +40,9 @@ func outboxKinds(w *world) {
 		{Type: "card", Card: &gateway.CardReply{Content: json.RawMessage(`{"card_type":"text_notice","n":9007199254740993.10}`), Code: "c"}},
 		{Type: "card", Card: &gateway.CardReply{Button: "done", Code: "c"}},
 		{Type: "recall", Quote: "msgid"},
+		{Type: "text", Text: "t", Handle: &gateway.Handle{Kind: "welcome", Code: "c"}},
+		{Type: "welcome", Handle: &gateway.Handle{Kind: "welcome", Code: "c"}, Attachments: []gateway.Attachment{
+			{Type: "mini", File: &gateway.FileReply{ID: "m"}, Mini: &gateway.MiniProgram{Title: "t", AppID: "wx", Page: "p?a=1&b=<2>"}}}},
 		{Type: "read", Quote: "wamid.q", Typing: true},
 	}
 	conv := w.reply("a1", "1", replies...)

@@ -26,8 +26,20 @@ func (s *Sandbox) app() App {
 }
 
 // Make makes the inner XML of any kind of callback; see Kinds. It delivers
-// nothing.
-func (s *Sandbox) Make(e Event) (msgID string, inner []byte, err error) { return s.app().Inner(e) }
+// nothing; what it tells of customers and chats has happened with it.
+func (s *Sandbox) Make(e Event) (msgID string, inner []byte, err error) {
+	if msgID, inner, err = s.app().Inner(e); err != nil {
+		return "", nil, err
+	}
+	if e.At.IsZero() {
+		e.At = s.o.Now()
+	}
+	e.fillIn()
+	k, _ := KindNamed(e.Kind)
+	e.Variant, _ = k.Variant(e.Variant)
+	s.contacts.happens(&e)
+	return msgID, inner, nil
+}
 
 // Tell makes a callback of any kind and lets it be delivered.
 func (s *Sandbox) Tell(e Event) (msgID string, err error) {

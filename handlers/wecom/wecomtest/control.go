@@ -27,6 +27,7 @@ import (
 //	POST /_sandbox/chat      {"chat","user"}          a chat of the app and two members
 //	DELETE /_sandbox/chat    {"chat"}                 the app leaves it: 86008
 //	DELETE /_sandbox/media                            all media ids end
+//	PUT  /_sandbox/owner     {"customer","user"}      only this member has the customer
 //	PUT  /_sandbox/callback  {"url"}                  where callbacks go
 //
 // Every errcode of every call comes with POST /_sandbox/faults: {"code": 45009},
@@ -34,10 +35,10 @@ import (
 func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
 	type body struct {
-		User, Text, Event, Key, XML, End, URL string
-		Task, Kind, Name, MIME, Chat          string
-		Body                                  []byte
-		Member, Unknown, Unseen, Unlicensed   bool
+		User, Text, Event, Key, XML, End, URL  string
+		Task, Kind, Name, MIME, Chat, Customer string
+		Body                                   []byte
+		Member, Unknown, Unseen, Unlicensed    bool
 	}
 	handle := func(pattern string, do func(*http.Request, *body) (any, error)) {
 		c.Handle(pattern, func(r *http.Request) (any, error) {
@@ -133,6 +134,13 @@ func (s *Sandbox) control() *sandbox.Control {
 	handle("PUT limits", func(_ *http.Request, in *body) (any, error) {
 		s.SetMemberLimit(in.Member)
 		return map[string]bool{"member": in.Member}, nil
+	})
+	handle("PUT owner", func(_ *http.Request, in *body) (any, error) {
+		if in.Customer == "" {
+			return nil, errors.New("customer must be set; without user nobody has them")
+		}
+		s.SetOwner(in.Customer, in.User)
+		return map[string]string{"user": in.User}, nil
 	})
 	handle("PUT callback", func(_ *http.Request, in *body) (any, error) {
 		s.SetCallbackURL(in.URL)

@@ -73,6 +73,7 @@ type Sandbox struct {
 	cards    *cards
 	chats    chats
 	shelf    *shelf
+	contacts *contacts
 
 	mu         sync.Mutex
 	unknown    map[string]bool          // folded userids that do not exist
@@ -119,6 +120,7 @@ func New(o Options) (*Sandbox, error) {
 		tokens: &tokens{life: o.TokenLife, quota: o.TokenQuota, now: o.Now, expired: make(map[string]bool)},
 	}
 	s.cards, s.chats.made = newCards(s.nextID), make(map[string]*chat)
+	s.contacts = newContacts()
 	for _, u := range o.Unknown {
 		s.unknown[strings.ToLower(u)] = true
 	}

@@ -25,6 +25,9 @@ func (s *Sandbox) routes() http.Handler {
 	mux.HandleFunc("POST /cgi-bin/media/upload", s.upload)
 	mux.HandleFunc("GET /cgi-bin/media/get", s.getMedia)
 	mux.HandleFunc("GET /cgi-bin/agent/get", s.getAgent)
+	mux.HandleFunc("GET /cgi-bin/externalcontact/get", s.getContact)
+	mux.HandleFunc("POST /cgi-bin/externalcontact/groupchat/get", s.getChat)
+	mux.HandleFunc("POST /cgi-bin/externalcontact/send_welcome_msg", s.sendWelcome)
 	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeAnswer(w, refuse(40066, 0)) })
 	return mux

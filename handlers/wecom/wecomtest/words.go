@@ -29,12 +29,22 @@ func words(code int) string {
 		return "some parameters are empty"
 	case 40066:
 		return "invalid url"
+	case 40050:
+		return "invalid chatid"
+	case 40096:
+		return "invalid external userid"
 	case 41001:
 		return "access_token missing"
 	case 41005:
 		return "media data missing"
 	case 41006:
 		return "media_id missing"
+	case 41050:
+		return "invalid welcome code"
+	case 41051:
+		return "externaluser has started chatting"
+	case 41096:
+		return "welcome msg is being distributed"
 	case 42001:
 		return "access_token expired"
 	case 44004:
@@ -59,6 +69,8 @@ func words(code int) string {
 		return "chat not exist"
 	case 86008:
 		return "not in the chat"
+	case 84061:
+		return "not external contact"
 	case 301002:
 		return "not allow operate another agent with this accesstoken"
 	case 81013:
