@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/causewayhq/causeway/handlers/unified"
 )
 
 // Config is everything an installation says about itself. Fields are named as
@@ -14,7 +16,8 @@ type Config struct {
 	// TLS serves the webhooks by HTTPS. [none: a proxy in front does]
 	TLS *TLS `yaml:"tls,omitempty"`
 	// TrustedProxies are addresses or networks whose X-Forwarded-For is
-	// believed for the client's address in the log. [none]
+	// believed for the client's address, in the log and where an endpoint goes by
+	// it. [none]
 	TrustedProxies []string `yaml:"trusted_proxies,omitempty" validate:"dive,ip|cidr"`
 	// Admin is the listener for operators.
 	Admin Admin `yaml:"admin"`
@@ -128,7 +131,7 @@ type NATSUser struct {
 // current ones until they are removed.
 type Endpoint struct {
 	Name     string `yaml:"name" validate:"required,name"`
-	Platform string `yaml:"platform" validate:"required,oneof=whatsapp wecom"`
+	Platform string `yaml:"platform" validate:"required,oneof=whatsapp wecom unified"`
 
 	// WhatsApp: the Meta app's secret, and the text typed into its dashboard.
 	AppSecret         Secret `yaml:"app_secret,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
@@ -149,14 +152,20 @@ type Endpoint struct {
 	EncodingAESKey         Secret   `yaml:"encoding_aes_key,omitempty" validate:"required_if=Platform wecom,excluded_unless=Platform wecom,omitempty,aeskey"`
 	TokenPrevious          Secret   `yaml:"token_previous,omitempty" validate:"excluded_unless=Platform wecom"`
 	EncodingAESKeyPrevious Secret   `yaml:"encoding_aes_key_previous,omitempty" validate:"excluded_unless=Platform wecom,omitempty,aeskey"`
+
+	// Unified, a vendor's gateway whose callbacks are JSON: what proves one, how it is
+	// read, and the text that the vendor wants to read in the answer. [empty]
+	Verify *Verification     `yaml:"verify,omitempty" validate:"required_if=Platform unified,excluded_unless=Platform unified"`
+	Decode *unified.Decoding `yaml:"decode,omitempty" validate:"required_if=Platform unified,excluded_unless=Platform unified"`
+	Answer string            `yaml:"answer,omitempty" validate:"excluded_unless=Platform unified,max=256"`
 }
 
 // Account is one sender. Its name is for ever: subjects and events carry it.
 type Account struct {
 	Name     string `yaml:"name" validate:"required,name"`
-	Platform string `yaml:"platform" validate:"required,oneof=whatsapp wecom"`
+	Platform string `yaml:"platform" validate:"required,oneof=whatsapp wecom unified"`
 	// APIBase is the platform's address; https, or http on this machine.
-	// ["https://graph.facebook.com", "https://qyapi.weixin.qq.com"]
+	// ["https://graph.facebook.com", "https://qyapi.weixin.qq.com"; none for unified]
 	APIBase string `yaml:"api_base,omitempty" validate:"omitempty,url"`
 
 	// WhatsApp.
@@ -177,6 +186,13 @@ type Account struct {
 	BotID    string `yaml:"bot_id,omitempty" validate:"excluded_unless=Platform wecom"`
 	// Key is the key of a group's webhook, the last part of its address.
 	Key Secret `yaml:"key,omitempty" validate:"excluded_unless=Platform wecom"`
+
+	// Unified: the vendor's id of our side, as the decoding of its endpoint finds it;
+	// how messages are sent, and the headers of every call, which hold the
+	// credentials. [no send: the account only receives]
+	GUID    string           `yaml:"guid,omitempty" validate:"required_if=Platform unified,excluded_unless=Platform unified,max=256"`
+	Headers []Header         `yaml:"headers,omitempty" validate:"excluded_unless=Platform unified,dive"`
+	Send    *unified.Sending `yaml:"send,omitempty" validate:"excluded_unless=Platform unified"`
 }
 
 // Application is one consumer of events.
@@ -187,7 +203,7 @@ type Application struct {
 	Builtin string `yaml:"builtin,omitempty" validate:"omitempty,oneof=echo"`
 	// Platforms, Accounts, Kinds and Chats are the filter. [every platform,
 	// every account, [message], [single]]
-	Platforms []string `yaml:"platforms,omitempty" validate:"dive,oneof=whatsapp wecom"`
+	Platforms []string `yaml:"platforms,omitempty" validate:"dive,oneof=whatsapp wecom unified"`
 	Accounts  []string `yaml:"accounts,omitempty"`
 	Kinds     []string `yaml:"kinds,omitempty" validate:"dive,orderedkind"`
 	Chats     []string `yaml:"chats,omitempty" validate:"dive,oneof=single group account"`

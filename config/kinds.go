@@ -12,6 +12,8 @@ func (a Account) PlatformID() string {
 	switch {
 	case a.Platform == "whatsapp":
 		return a.PhoneNumberID
+	case a.Platform == "unified":
+		return a.GUID
 	case a.Kind == "kf" && a.CorpID != "" && a.OpenKfID != "":
 		return a.CorpID + "/kf:" + a.OpenKfID
 	case a.Kind == "aibot" && a.BotID != "":
@@ -28,6 +30,8 @@ func (a Account) idField() string {
 	switch {
 	case a.Platform == "whatsapp":
 		return "phone_number_id"
+	case a.Platform == "unified":
+		return "guid"
 	case a.Kind == "kf":
 		return "open_kfid"
 	case a.Kind == "aibot":

@@ -123,6 +123,7 @@ func (r *rules) endpoints(c *Config) {
 				"a proxy that ends TLS must check them itself")
 		}
 		r.receivers(i, &c.Endpoints[i])
+		r.unifiedEndpoint(i, &c.Endpoints[i])
 		if (e.TokenPrevious == "") != (e.EncodingAESKeyPrevious == "") {
 			r.wrong(fmt.Sprintf("endpoints[%d].token_previous", i), "and encoding_aes_key_previous must be named together: WeCom changes them together")
 		}
@@ -135,6 +136,7 @@ func (r *rules) accounts(c *Config) {
 	for i, a := range c.Accounts {
 		at := fmt.Sprintf("accounts[%d]", i)
 		r.accountKind(at, &c.Accounts[i])
+		r.unifiedAccount(at, &c.Accounts[i])
 		if id := a.PlatformID(); id != "" {
 			key := a.Platform + " " + id
 			if first, twice := seen[key]; twice {
@@ -187,7 +189,7 @@ func (c *Config) overlap(a, b *gateway.Application) string {
 		senders = append(senders, sender{x.Platform, x.Name})
 	}
 	if len(senders) == 0 {
-		senders = []sender{{"whatsapp", ""}, {"wecom", ""}}
+		senders = []sender{{"whatsapp", ""}, {"wecom", ""}, {"unified", ""}}
 	}
 	for _, s := range senders {
 		for _, kind := range gateway.Kinds() {

@@ -35,6 +35,7 @@ func (c *Config) mistakes() []FieldError {
 		"name":        gateway.ValidName,
 		"listen":      validListen,
 		"aeskey":      validAESKey,
+		"headername":  validHeaderName,
 		"orderedkind": func(s string) bool { return slices.Contains(orderedKinds(), s) },
 	} {
 		err := v.RegisterValidation(tag, func(f validator.FieldLevel) bool { return rule(f.Field().String()) })
@@ -61,7 +62,7 @@ func (c *Config) mistakes() []FieldError {
 // platformKnown says whether the entry of a list that holds the field names a
 // platform that exists.
 func (c *Config) platformKnown(path string) bool {
-	known := func(platform string) bool { return platform == "whatsapp" || platform == "wecom" }
+	known := func(platform string) bool { return slices.Contains([]string{"whatsapp", "wecom", "unified"}, platform) }
 	var i int
 	if _, err := fmt.Sscanf(path, "endpoints[%d]", &i); err == nil && i < len(c.Endpoints) {
 		return known(c.Endpoints[i].Platform)
@@ -86,6 +87,10 @@ func sentence(path string, e validator.FieldError) string {
 		return "must be 1 to 40 lower-case letters, digits and inner hyphens: it is part of subjects, URLs and metrics"
 	case "listen":
 		return `must be host:port, such as "127.0.0.1:8081" or ":8080"`
+	case "headername":
+		return "must be the name of an HTTP header, such as X-Signature"
+	case "startswith":
+		return "must begin with " + e.Param()
 	case "aeskey":
 		return "must be the 43 letters and digits that the console shows"
 	case "orderedkind":
@@ -108,13 +113,16 @@ func sentence(path string, e validator.FieldError) string {
 }
 
 func emptySentence(path, field string) string {
-	if strings.HasPrefix(path, "endpoints[") && slices.Contains([]string{"app_secret", "verify_token", "token", "encoding_aes_key"}, field) {
+	if strings.HasPrefix(path, "endpoints[") && slices.Contains([]string{"app_secret", "verify_token", "token", "encoding_aes_key", "verify"}, field) {
 		return "is empty; an endpoint without it could not tell a genuine callback from a forged one"
 	}
-	if strings.HasPrefix(path, "endpoints[") && field == "kind" {
+	if field == "decode" {
+		return "is empty; say where in a callback account, conversation, text and the rest stand"
+	}
+	if strings.HasPrefix(path, "endpoints[") && field == "kind" && !strings.Contains(path, "decode") {
 		return "is empty; must be app, suite or aibot"
 	}
-	if field == "kind" {
+	if field == "kind" && !strings.Contains(path, "decode") {
 		return "is empty; must be app, kf, aibot or robot"
 	}
 	return "is empty; a value is needed"

@@ -17,6 +17,9 @@ type Content struct {
 	Type string `json:"type"`
 	// ID is the platform's message id (wamid, MsgId); empty where none.
 	ID string `json:"id,omitempty"`
+	// WeakID says that the platform gave the item no id: the event's is made of what
+	// it says, so that equal items are one.
+	WeakID bool `json:"weak_id,omitempty"`
 	// Observed repeats Item.Observed for readers of the event.
 	Observed Observed `json:"observed,omitempty"`
 	// Superseded says that something newer about the same message was known

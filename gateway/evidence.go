@@ -20,7 +20,9 @@ type Evidence struct {
 // Judgement is what became of a piece of evidence.
 type Judgement string
 
-// The judgements. Undecided stays parked.
+// The judgements. Human and foreign are what none of our messages explains: a
+// colleague wrote it, or another system. Undecided is an echo of which nobody can
+// say whether our side wrote it (Echo.Otherwise).
 const (
 	JudgedOurs      Judgement = "ours"
 	JudgedHuman     Judgement = "human"
@@ -52,7 +54,8 @@ type Change struct {
 	// By says what told it: "answer" (of the platform), "status", "echo",
 	// "timeout", "restart", "operator", "task".
 	By string `json:"by"`
-	// Echo is set when this is the judgement of an echo: ours, human.
+	// Echo is set when this is the judgement of an echo: ours, human, foreign,
+	// undecided.
 	Echo       Judgement `json:"echo,omitempty"`
 	ExternalID string    `json:"external_id,omitempty"`
 }

@@ -35,7 +35,8 @@ const (
 
 // Identity is one name under which a platform knows the other side.
 type Identity struct {
-	// Kind is "bsuid", "phone", "userid", "group" or "account", or names the
+	// Kind is "bsuid", "phone", "userid", "conversation" (the platform's own id of a
+	// single chat), "group" or "account", or names the
 	// key of a state that is not a conversation's: "customer", "chat", "tag",
 	// "member", "approval", "living", "kf". Those stand in ChatAccount only.
 	Kind string `json:"kind"`
@@ -113,4 +114,9 @@ type Echo struct {
 	Marker string `json:"marker,omitempty"`
 	// To is the customer or group it went to.
 	To []Identity `json:"to,omitempty"`
+	// Otherwise is what it is judged when it is none of our messages. Empty means
+	// human: a colleague wrote it. Foreign: another system did. Undecided: the
+	// platform does not tell whether our side wrote it at all; it is recorded,
+	// takes no conversation over, and is never offered.
+	Otherwise Judgement `json:"otherwise,omitempty"`
 }

@@ -13,7 +13,7 @@ type Payload struct {
 	Pos int64
 	// ID is the public name, "pl_" and a ULID; time-ordered.
 	ID string
-	// Platform is "whatsapp" or "wecom"; Endpoint the configured name of the
+	// Platform is "whatsapp", "wecom" or "unified"; Endpoint the configured name of the
 	// callback URL that took it.
 	Platform string
 	Endpoint string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"runtime"
@@ -133,7 +134,12 @@ func (d *door) callback(c *gin.Context) {
 		Header:      chosenHeaders(c.Request.Header),
 		Body:        body,
 	}
-	if p.KeyFP, err = d.verify(&v, body); err != nil {
+	r := &Request{RawQuery: c.Request.URL.RawQuery, Header: c.Request.Header, Body: body}
+	if w, ok := v.endpoint.(Witness); ok {
+		r.Client = c.ClientIP()
+		maps.Copy(p.Header, w.Keep(r))
+	}
+	if p.KeyFP, err = d.verify(&v, r); err != nil {
 		status := v.refusal(err)
 		d.keepReject(&v, p, err)
 		d.refused(&v, status, err)
@@ -158,7 +164,7 @@ func (d *door) callback(c *gin.Context) {
 
 // verify says whether the callback is genuine, by certificate where the endpoint
 // wants one, and by signature.
-func (d *door) verify(v *visit, body []byte) (keyFP string, err error) {
+func (d *door) verify(v *visit, r *Request) (keyFP string, err error) {
 	if d.ClientCerts != nil {
 		if certs := d.ClientCerts(v.platform, v.name); certs != nil {
 			if err := certs.Check(v.Request.TLS); err != nil {
@@ -166,7 +172,7 @@ func (d *door) verify(v *visit, body []byte) (keyFP string, err error) {
 			}
 		}
 	}
-	return v.endpoint.Verify(&Request{RawQuery: v.Request.URL.RawQuery, Header: v.Request.Header, Body: body})
+	return v.endpoint.Verify(r)
 }
 
 // answerFailed answers a refusal; 503 asks the platform to come again.
@@ -187,6 +193,8 @@ func (v *visit) refusal(err error) int {
 		return http.StatusBadRequest
 	case errors.Is(err, gateway.ErrUnverified):
 		return v.endpoint.RefusalStatus()
+	case errors.Is(err, gateway.ErrNotFound):
+		return http.StatusNotFound
 	}
 	return http.StatusInternalServerError
 }

@@ -11,6 +11,21 @@ type Request struct {
 	RawQuery string
 	Header   http.Header
 	Body     []byte // nil on GET
+	// Client is the address that the request came from, for a Witness; of those
+	// that trusted proxies name, the real one.
+	Client string
+	// Kept says that it is read from the store, to be verified once more: Header
+	// then holds what was kept of it, the words of Witness.Keep among it. It is
+	// never set on what comes from outside.
+	Kept bool
+}
+
+// Witness is an Endpoint that goes by more of a request than its query, its body
+// and the headers that are kept of every callback.
+type Witness interface {
+	// Keep is what else must be kept so that Verify can be asked again when a
+	// secret was mended. It holds no secret. Pure, as Verify is.
+	Keep(r *Request) http.Header
 }
 
 // Answerer is an Endpoint whose platform wants to read something in the answer to
@@ -27,7 +42,8 @@ type Answerer interface {
 type Endpoint interface {
 	// Challenge answers the platform's GET verification with the body to send
 	// back. Errors: gateway.ErrUnverified, gateway.ErrHostile (a parameter is
-	// missing or doubled), gateway.ErrNoSecret.
+	// missing or doubled), gateway.ErrNoSecret, gateway.ErrNotFound (the platform
+	// has no such verification).
 	Challenge(r *Request) ([]byte, error)
 	// Verify says whether the callback is genuine, over the raw bytes, and
 	// which key proved it (gateway.Fingerprint). Errors: gateway.ErrUnverified,

@@ -224,7 +224,8 @@ type OutboxLedger interface {
 	//    ExternalID is set). Not found: parked until its deadline, then foreign.
 	//  - echo: a message with that external id or marker: ours. Else while
 	//    an attempt of the conversation is open: parked until its deadline.
-	//    Else human; LastHumanAt is set.
+	//    Else as the event's content says in echo.otherwise: foreign, or
+	//    undecided; human where it says nothing, and LastHumanAt is set.
 	// Rows that stay parked are not looked at again before something about them
 	// changed or their deadline passed. woken are conversations whose head may
 	// have moved; next is the next deadline, zero for none.

@@ -85,7 +85,7 @@ func (x adminAPI) Readmit(ctx context.Context, id int64, by string) (string, err
 	if !ok {
 		return "", fmt.Errorf("endpoint is not configured: %w", gateway.ErrNoSecret)
 	}
-	if p.KeyFP, err = e.Verify(&handlers.Request{RawQuery: rawQuery(p.RequestLine), Header: p.Header, Body: p.Body}); err != nil {
+	if p.KeyFP, err = e.Verify(&handlers.Request{RawQuery: rawQuery(p.RequestLine), Header: p.Header, Body: p.Body, Kept: true}); err != nil {
 		return "", err
 	}
 	err = x.RecordAudit(ctx, gateway.AuditEntry{At: x.a.o.Now(), By: by, What: "readmit", Target: fmt.Sprintf("reject %d of %s", id, p.Endpoint)})

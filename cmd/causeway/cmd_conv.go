@@ -52,9 +52,9 @@ WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&platform, "platform", "", "whatsapp or wecom")
+	cmd.Flags().StringVar(&platform, "platform", "", "whatsapp, wecom or unified")
 	cmd.Flags().StringVar(&account, "account", "", "configured name of our side")
-	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid or group; of state: member, customer, chat, tag, approval, living or kf (default by platform)")
+	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid, conversation or group; of state: member, customer, chat, tag, approval, living or kf (default by platform)")
 	_ = cmd.MarkFlagRequired("platform")
 	_ = cmd.MarkFlagRequired("account")
 	return cmd
@@ -69,8 +69,10 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 			kind = "phone"
 		case "wecom":
 			kind = "userid"
+		case "unified":
+			kind = "conversation"
 		default:
-			return "", "", usageError("--kind is needed for platform %q: phone, bsuid, userid or group", printable(platform, 40))
+			return "", "", usageError("--kind is needed for platform %q: phone, bsuid, userid, conversation or group", printable(platform, 40))
 		}
 	}
 	switch kind {
@@ -84,12 +86,12 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
 			return "", "", usageError("that is not a phone number; write digits with the country code, or give --kind")
 		}
-	case "bsuid", "userid", "group", "member", "customer", "chat", "tag", "approval", "living", "kf":
+	case "bsuid", "userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf":
 		if identity == "" {
 			return "", "", usageError("the identity is empty")
 		}
 	default:
-		return "", "", usageError("--kind must be phone, bsuid, userid or group, or of state member, customer, chat, tag, approval, living or kf, not %q", printable(kind, 40))
+		return "", "", usageError("--kind must be phone, bsuid, userid, conversation or group, or of state member, customer, chat, tag, approval, living or kf, not %q", printable(kind, 40))
 	}
 	return kind, identity, nil
 }

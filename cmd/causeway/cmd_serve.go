@@ -119,13 +119,13 @@ func (a *app) openStore(ctx context.Context) error {
 func newAttemptID() string { return "at_" + ulid.Make().String() }
 
 // unknownWait is how long a conversation waits for evidence about a message
-// whose outcome is unknown. WhatsApp sends statuses within seconds; WeCom apps
-// never tell.
+// whose outcome is unknown. WhatsApp sends statuses within seconds, vendors of
+// platform unified send back what left in our name; WeCom apps never tell.
 func (a *app) unknownWait(platform string) time.Duration {
 	if a.o.UnknownWait != nil {
 		return a.o.UnknownWait(platform)
 	}
-	if platform == "whatsapp" {
+	if platform == "whatsapp" || platform == "unified" {
 		return 60 * time.Second
 	}
 	return 5 * time.Second

@@ -10,6 +10,7 @@ import (
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/egress"
+	"github.com/causewayhq/causeway/handlers/unified"
 	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 )
@@ -44,7 +45,9 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	out := egress.New(egress.Options{})
 	slow := egress.New(egress.Options{Timeout: cfg.Media.Timeout}) // uploads take longer than messages
 	for i := range cfg.Accounts {
-		d.addAccount(&cfg.Accounts[i], out, slow, now)
+		if err := d.addAccount(&cfg.Accounts[i], out, slow, now); err != nil {
+			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
+		}
 		if err := d.addMedia(&cfg.Accounts[i], cfg.Media, slow, now); err != nil {
 			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
 		}
@@ -53,6 +56,9 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 }
 
 func newEndpoint(e *config.Endpoint) (handlers.Endpoint, error) {
+	if e.Platform == "unified" {
+		return unified.NewEndpoint(e.Unified())
+	}
 	if e.Platform == "wecom" {
 		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs, Suite: e.Kind == "suite"})
 	}
@@ -80,11 +86,13 @@ func wecomRing(e *config.Endpoint) []wecom.Credential {
 	return ring
 }
 
-func (d *directory) addAccount(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
+func (d *directory) addAccount(acc *config.Account, out, slow *egress.Client, now func() time.Time) error {
 	key := acc.Platform + "/"
 	switch acc.Platform {
 	case "wecom":
 		d.addWeCom(acc, out, slow, now)
+	case "unified":
+		return d.addUnified(acc, out, now)
 	default:
 		d.accounts[key+acc.PlatformID()] = acc.Name
 		if waba := key + "waba:" + acc.WABAID; acc.WABAID != "" {
@@ -97,6 +105,7 @@ func (d *directory) addAccount(acc *config.Account, out, slow *egress.Client, no
 			Uploader: d.uploads,
 		}, out)
 	}
+	return nil
 }
 
 // endpoint is for the front door.

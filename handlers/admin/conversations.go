@@ -28,9 +28,9 @@ func (r *router) conversation(c *gin.Context) {
 // find answers the id of the conversation with a customer or group.
 func (r *router) find(c *gin.Context) {
 	p := query(c, "platform", "account", "identity", "kind")
-	platform := p.word("platform", "whatsapp", "wecom")
+	platform := p.word("platform", "whatsapp", "wecom", "unified")
 	account := p.name("account")
-	id := gateway.Identity{Kind: p.word("kind", "bsuid", "phone", "userid", "group", "account",
+	id := gateway.Identity{Kind: p.word("kind", "bsuid", "phone", "userid", "conversation", "group", "account",
 		"member", "customer", "chat", "tag", "approval", "living", "kf"), Value: p.text("identity")}
 	if len(id.Value) > maxIdentity || !utf8.ValidString(id.Value) {
 		p.bad("identity", "must be at most 256 bytes of UTF-8")

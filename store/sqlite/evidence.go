@@ -87,11 +87,30 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time) (judged bool
 			return false, "", err
 		}
 		if !sending || over {
-			return true, "", l.judged(c, e, gateway.JudgedHuman, nil, now)
+			j, err := unexplained(c, e)
+			if err != nil {
+				return false, "", err
+			}
+			return true, "", l.judged(c, e, j, nil, now)
 		}
 	}
 	_, err = c.exec("UPDATE parked SET look_at = deadline WHERE n = ?", e.N)
 	return false, "", err
+}
+
+// unexplained is what an echo is that none of our messages explains: as its event
+// says, else a colleague's.
+func unexplained(c *conn, e *gateway.Evidence) (j gateway.Judgement, err error) {
+	j = gateway.JudgedHuman
+	_, err = c.one("SELECT content FROM event WHERE n = ?", func(r row) {
+		var says struct {
+			Echo gateway.Echo `json:"echo"`
+		}
+		if json.Unmarshal(r.blob(0), &says) == nil && says.Echo.Otherwise != "" {
+			j = says.Echo.Otherwise
+		}
+	}, e.N)
+	return j, err
 }
 
 // sending says whether an attempt to the customer of a conversation is open.
@@ -207,7 +226,7 @@ func (l *Ledger) judged(c *conn, e *gateway.Evidence, j gateway.Judgement, m *me
 	ch := gateway.Change{At: now, Platform: e.Platform, Account: e.Account, Conv: e.Conv, By: "echo", Echo: j, ExternalID: e.ExternalID}
 	if m != nil {
 		ch.Message, ch.Task, ch.Part, ch.App, ch.Event, ch.State, ch.Delivery = m.ID, m.Task, m.Part, m.App, m.Event, m.State, m.Delivery
-	} else {
+	} else if j == gateway.JudgedHuman {
 		t, err := l.talkOf(c, e.Conv)
 		if err != nil {
 			return err

@@ -169,3 +169,29 @@ func evidenceEchoes(w *world) {
 	w.same("human echoes", w.counter("echo_human"), int64(2))
 	w.balanced()
 }
+
+// Evidence of which nobody knows who wrote it, or that another system did, is ours
+// when a message of ours explains it, and never a colleague's.
+func evidenceOtherwise(w *world) {
+	conv := w.say("a1", "1", "1")
+	_, at := w.begin(conv)
+	w.end(at, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.1"})
+	otherwise := func(id, external string, j gateway.Judgement) gateway.ItemRow {
+		it := w.echo(id, "1", external, "")
+		it.Event.Content = []byte(`{"type":"text","echo":{"otherwise":"` + string(j) + `"}}`)
+		return it
+	}
+	w.relay(otherwise("e1", "w.1", gateway.JudgedUndecided), otherwise("e2", "w.2", gateway.JudgedUndecided), otherwise("e3", "w.3", gateway.JudgedForeign))
+	n, _, _ := w.judge()
+	w.same("judged", n, 3)
+	c, err := w.l.Conversation(w.ctx, conv, 100)
+	w.must(err)
+	w.same("judgements", []gateway.Judgement{c.Events[1].Echo, c.Events[2].Echo, c.Events[3].Echo},
+		[]gateway.Judgement{gateway.JudgedOurs, gateway.JudgedUndecided, gateway.JudgedForeign})
+	if c.LastHumanAt != nil {
+		w.Errorf("a colleague is said to have written at %v", c.LastHumanAt)
+	}
+	w.same("undecided", w.counter("echo_undecided"), int64(1))
+	w.same("foreign", w.counter("echo_foreign"), int64(1))
+	w.balanced()
+}

@@ -86,6 +86,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"evidence/statuses only move forward", evidenceForward},
 		{"evidence/foreign status", evidenceForeign},
 		{"evidence/echoes", evidenceEchoes},
+		{"evidence/echoes of another kind", evidenceOtherwise},
 		{"admin/conversation", adminConversation},
 		{"admin/payload state and positions", adminPayloads},
 		{"admin/stuck and audit", adminStuck},

@@ -1,0 +1,132 @@
+package unified
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/egress"
+)
+
+// At which try (gateway.Message.Tries) a refusal is final.
+const (
+	retryTries   = 3 // of a code that means retry
+	unknownTries = 2 // of one that means nothing to us
+)
+
+// lost makes the outcome of a call that got no answer.
+func (c *Client) lost(err error) gateway.Outcome {
+	var e *egress.Error
+	if !errors.As(err, &e) {
+		return gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: egress.WordOther}
+	}
+	o := gateway.Outcome{Code: e.Word, Detail: e.Error()}
+	switch {
+	case e.Written:
+		o.Kind = gateway.OutcomeUnknown
+	case e.Word == egress.WordVoid || e.Word == egress.WordCanceled:
+		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
+	default:
+		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopeAccount
+		o.After = c.unreached.Refused(c.now(), 0)
+	}
+	return o
+}
+
+// answered makes the outcome of an answer. A refusal in the vendor's words is
+// certain under every status but those that say that the vendor itself does not
+// know (408, 5xx), and there where its code is in the table; without such words
+// the status decides, and one of success that cannot be read leaves it unknown.
+func (c *Client) answered(m *gateway.Message, resp *egress.Response, to string) gateway.Outcome {
+	s := &scope{ofRoot: map[*path]string{}}
+	if json.Valid(resp.Body) {
+		s.item = value(resp.Body[space(resp.Body, 0):])
+		s.root = s.item
+	}
+	success := resp.Status >= 200 && resp.Status < 300
+	doubtful := resp.Status == http.StatusRequestTimeout || resp.Status >= 500
+	said := c.sender.ok.first(s)
+	code := c.sender.code.first(s)
+	_, known := c.sender.codes[code]
+	switch ok := slices.Contains(c.sender.okValues, said); {
+	case success && (ok || len(c.sender.ok) == 0):
+		c.throttled.Over()
+		c.unhealthy.Over()
+		return gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: bounded(c.sender.id.first(s), maxID)}
+	case said != "" && !ok && (!doubtful || known), said == "" && known && !success:
+		return c.refused(m, resp, s, code, to)
+	}
+	code = "http_" + strconv.Itoa(resp.Status)
+	if _, known = c.sender.codes[code]; known {
+		return c.refused(m, resp, s, code, to)
+	}
+	return c.bare(m, resp, code)
+}
+
+// refused makes the outcome of a refusal. Only codes of the table are told as they
+// are: a label must be one of a few.
+func (c *Client) refused(m *gateway.Message, resp *egress.Response, s *scope, code, to string) gateway.Outcome {
+	now := c.now()
+	hide := append(m.Reply.Words(), append([]string{to, c.config.GUID}, c.hide...)...)
+	o := gateway.Outcome{Kind: gateway.OutcomeRetry, Code: code, Detail: "the vendor refused"}
+	means, known := c.sender.codes[code]
+	if !known {
+		o.Code, o.Detail = "other", "a refusal with a code that is not in send.codes"
+		if word := egress.Redact(bounded(code, maxWord), hide...); word != "" {
+			o.Detail += ": " + word
+		}
+	}
+	if said := egress.Redact(c.sender.message.first(s), hide...); said != "" {
+		o.Detail += ": " + said
+	}
+	asked := egress.RetryAfter(resp.Header, now)
+	switch means {
+	case "rate":
+		o.Scope, o.After = gateway.ScopeAccount, c.throttled.Refused(now, asked)
+	case "account":
+		o.Scope, o.After = gateway.ScopeAccount, c.unhealthy.Refused(now, asked)
+	case "rejected":
+		o.Kind = gateway.OutcomeRejected
+	case "retry":
+		c.again(m, &o, retryTries, asked)
+	default:
+		c.again(m, &o, unknownTries, asked)
+	}
+	return o
+}
+
+// again lets a message go once more, or rejects it at its last try.
+func (c *Client) again(m *gateway.Message, o *gateway.Outcome, tries int, asked time.Duration) {
+	if m.Tries() >= tries {
+		o.Kind = gateway.OutcomeRejected
+		return
+	}
+	o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
+	o.After = max(min(time.Second<<min(max(m.Tries()-1, 0), 6), time.Minute), asked)
+}
+
+// bare makes the outcome of a status without words that say more.
+func (c *Client) bare(m *gateway.Message, resp *egress.Response, code string) gateway.Outcome {
+	now := c.now()
+	asked := egress.RetryAfter(resp.Header, now)
+	o := gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: code, Detail: "an HTTP status without words that say more"}
+	switch {
+	case resp.Status >= 500, resp.Status == http.StatusRequestTimeout:
+		o.Kind, o.Scope = gateway.OutcomeUnknown, ""
+	case resp.Status < 300:
+		o.Kind, o.Scope, o.Code, o.Detail = gateway.OutcomeUnknown, "", "unreadable", "an answer that does not say whether the message was taken; see send.answer"
+	case resp.Status == http.StatusTooManyRequests:
+		o.After = c.throttled.Refused(now, asked)
+	case resp.Status == http.StatusRequestEntityTooLarge:
+		o.Kind, o.Scope = gateway.OutcomeRejected, ""
+	case resp.Status == http.StatusBadRequest, resp.Status == http.StatusUnprocessableEntity:
+		c.again(m, &o, unknownTries, asked)
+	default: // a redirect, a wrong credential or address: nothing of the account goes
+		o.After = c.unhealthy.Refused(now, asked)
+	}
+	return o
+}
