@@ -1,6 +1,7 @@
 package unified
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -37,27 +38,28 @@ func (c *Client) lost(err error) gateway.Outcome {
 	return o
 }
 
-// answered makes the outcome of an answer. A refusal in the vendor's words is
-// certain under every status but those that say that the vendor itself does not
-// know (408, 5xx), and there where its code is in the table; without such words
-// the status decides, and one of success that cannot be read leaves it unknown.
+// answered makes the outcome of an answer. A code of the table decides whatever
+// the HTTP status. A refusal in words that mean nothing to us is certain under a
+// status of success or of a bad request; under any other the status decides, since
+// it may be a credential of ours that is wrong, or the vendor does not know itself.
+// Success that does not say so in the vendor's words leaves the outcome unknown.
 func (c *Client) answered(m *gateway.Message, resp *egress.Response, to string) gateway.Outcome {
 	s := &scope{ofRoot: map[*path]string{}}
 	if json.Valid(resp.Body) {
-		s.item = value(resp.Body[space(resp.Body, 0):])
-		s.root = s.item
+		s.root = bytes.TrimSpace(resp.Body)
+		s.item = s.root
 	}
 	success := resp.Status >= 200 && resp.Status < 300
-	doubtful := resp.Status == http.StatusRequestTimeout || resp.Status >= 500
-	said := c.sender.ok.first(s)
-	code := c.sender.code.first(s)
+	said, code := c.sender.ok.first(s), c.sender.code.first(s)
+	taken := slices.Contains(c.sender.okValues, said)
 	_, known := c.sender.codes[code]
-	switch ok := slices.Contains(c.sender.okValues, said); {
-	case success && (ok || len(c.sender.ok) == 0):
+	switch {
+	case success && (taken || len(c.sender.ok) == 0):
 		c.throttled.Over()
 		c.unhealthy.Over()
 		return gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: bounded(c.sender.id.first(s), maxID)}
-	case said != "" && !ok && (!doubtful || known), said == "" && known && !success:
+	case taken:
+	case known, said != "" && (success || badRequest(resp.Status)):
 		return c.refused(m, resp, s, code, to)
 	}
 	code = "http_" + strconv.Itoa(resp.Status)
@@ -65,6 +67,12 @@ func (c *Client) answered(m *gateway.Message, resp *egress.Response, to string) 
 		return c.refused(m, resp, s, code, to)
 	}
 	return c.bare(m, resp, code)
+}
+
+// badRequest says whether a status is about this message, and not about the account
+// or the vendor.
+func badRequest(status int) bool {
+	return status == http.StatusBadRequest || status == http.StatusConflict || status == http.StatusUnprocessableEntity
 }
 
 // refused makes the outcome of a refusal. Only codes of the table are told as they
@@ -102,7 +110,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, s *scope, co
 // again lets a message go once more, or rejects it at its last try.
 func (c *Client) again(m *gateway.Message, o *gateway.Outcome, tries int, asked time.Duration) {
 	if m.Tries() >= tries {
-		o.Kind = gateway.OutcomeRejected
+		o.Kind, o.Scope = gateway.OutcomeRejected, ""
 		return
 	}
 	o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
@@ -123,7 +131,7 @@ func (c *Client) bare(m *gateway.Message, resp *egress.Response, code string) ga
 		o.After = c.throttled.Refused(now, asked)
 	case resp.Status == http.StatusRequestEntityTooLarge:
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
-	case resp.Status == http.StatusBadRequest, resp.Status == http.StatusUnprocessableEntity:
+	case badRequest(resp.Status):
 		c.again(m, &o, unknownTries, asked)
 	default: // a redirect, a wrong credential or address: nothing of the account goes
 		o.After = c.unhealthy.Refused(now, asked)

@@ -18,7 +18,9 @@ import (
 )
 
 // The made-up secrets of testdata/unified/causeway.yaml.
-func env(name string) (string, bool) { return "secret-of-" + name, !strings.HasPrefix(name, "CAUSEWAY_") }
+func env(name string) (string, bool) {
+	return "secret-of-" + name, !strings.HasPrefix(name, "CAUSEWAY_")
+}
 
 // file is the complete configuration that packages share.
 func file(t testing.TB) *config.Config {

@@ -215,8 +215,11 @@ func (l *Ledger) judged(c *conn, e *gateway.Evidence, j gateway.Judgement, m *me
 	if _, err := c.exec("DELETE FROM parked WHERE n = ?", e.N); err != nil {
 		return err
 	}
-	if _, err := c.exec("UPDATE event SET judged = ? WHERE n = ?", string(j), e.N); err != nil {
-		return err
+	// What stays undecided is said by the event itself; its column has no word for it.
+	if j != gateway.JudgedUndecided {
+		if _, err := c.exec("UPDATE event SET judged = ? WHERE n = ?", string(j), e.N); err != nil {
+			return err
+		}
 	}
 	l.book.add(prefixOther+"parked", -1)
 	l.book.add(prefixOther+string(e.Kind)+"_"+string(j), 1)

@@ -71,6 +71,9 @@ func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int
 		out.Events = append(out.Events, gateway.ConversationEvent{Event: eventID(r[1]), Run: r.str(2), Seq: max(r.int(3), 0),
 			Kind: gateway.Kind(r.str(4)), Origin: gateway.Origin(r.str(5)), ReceivedAt: r.time(6), Echo: gateway.Judgement(r.str(7)),
 			Type: says.Type, Observed: says.Observed, Superseded: says.Superseded})
+		if e := &out.Events[len(out.Events)-1]; e.Echo == "" && says.Echo.Otherwise == gateway.JudgedUndecided {
+			e.Echo = gateway.JudgedUndecided
+		}
 		return nil
 	}, key, limit)
 	if err != nil {
@@ -182,6 +185,7 @@ type listed struct {
 	Type       string           `json:"type"`
 	Observed   gateway.Observed `json:"observed"`
 	Superseded string           `json:"superseded"`
+	Echo       gateway.Echo     `json:"echo"`
 }
 
 // contentOf reads it; nothing when it cannot be read, so that one odd row does not
