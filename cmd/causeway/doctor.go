@@ -185,6 +185,10 @@ func (a *app) checkCounters(ctx context.Context, d *diagnosis) error {
 	if n := counters["bad_answer"]; n > 0 {
 		d.add("warning", "workers sent answers that could not be read", "answers", n, time.Time{}, "see the log for answer.bad")
 	}
+	if n := counters["echo_undecided"]; n > 0 {
+		d.add("warning", "messages do not tell who wrote them and were not handed out", "echoes", n, time.Time{},
+			"let from_self or own_id of the endpoint's decode tell; causeway archive shows what came")
+	}
 	return nil
 }
 

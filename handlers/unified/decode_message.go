@@ -167,6 +167,7 @@ func (d *decoder) made(s *scope, group bool, room string, from side) (id, kind s
 		return sender, "userid"
 	case sideOurs:
 		return recipient, "userid"
+	case sideUnknown:
 	}
 	if own, _ := d.owns(s, sender); own || sender == "" {
 		return recipient, "userid"

@@ -56,8 +56,8 @@ func parsePath(s string) (*path, error) {
 		return nil, fmt.Errorf("is longer than %d characters", maxPath)
 	}
 	p := &path{}
-	rest := s
-	if rest, p.root = strings.CutPrefix(s, "$"); p.root && rest == "" {
+	rest, root := strings.CutPrefix(s, "$")
+	if p.root = root; root && rest == "" {
 		return p, nil
 	}
 	for first := !p.root; rest != ""; first = false {

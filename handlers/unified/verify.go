@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -227,7 +226,7 @@ func (h *HMACProof) verify(r *handlers.Request) (string, error) {
 }
 
 func (h *HMACProof) sum(secret string, body []byte) []byte {
-	var of func() hash.Hash = sha256.New
+	of := sha256.New
 	if h.SHA1 {
 		of = sha1.New
 	}
@@ -259,11 +258,11 @@ func (h *HMACProof) Sign(body []byte) string {
 
 // Prove adds to a callback what proves it under the current secrets, for those who
 // play the vendor.
-func (v *Verification) Prove(h http.Header, body []byte) {
-	if v.Token != nil {
-		h.Set(v.Token.Header, v.Token.Prefix+v.Token.Secrets[0])
+func (p *Verification) Prove(h http.Header, body []byte) {
+	if p.Token != nil {
+		h.Set(p.Token.Header, p.Token.Prefix+p.Token.Secrets[0])
 	}
-	if v.HMAC != nil {
-		h.Set(v.HMAC.Header, v.HMAC.Sign(body))
+	if p.HMAC != nil {
+		h.Set(p.HMAC.Header, p.HMAC.Sign(body))
 	}
 }

@@ -80,6 +80,7 @@ func (s *Sandbox) playBack(id string, said unified.Sent, m sandbox.Aftermath) {
 	}
 	f.MediaURL, f.MediaID, f.MediaName, f.MediaMIME = said.URL, said.MediaID, said.Name, said.MIME
 	switch plays {
+	case PlaysMarker, PlaysNothing:
 	case PlaysID:
 		f.Marker = ""
 	case PlaysManual:
