@@ -166,8 +166,8 @@ type GateLedger interface {
 // IntakeLedger is what the intake of answers needs.
 type IntakeLedger interface {
 	Taken(ctx context.Context) (gateway.ReplyPosition, error)
-	// Settle takes answers in order, in one durable transaction together with
-	// the position. The pending row is found by application, conversation and
+	// Settle takes answers in order, in one transaction together with the
+	// position; its fsync follows, see Sync. The pending row is found by application, conversation and
 	// the event (and run) of the answer, whatever its round; none: Late, counted.
 	// Else decide is called (it must be pure and quick) and carried out:
 	//  - settled: pending row gone, settled row written; Decision.Replies
@@ -182,6 +182,11 @@ type IntakeLedger interface {
 	// CountBadAnswers counts answers that could not be read; their events are
 	// found by the gate as silent.
 	CountBadAnswers(ctx context.Context, n int) error
+	// Sync returns when all that was committed before the call is on disk. What
+	// Settle committed gets there by itself soon, and before any later durable
+	// write: a crash of the machine in between leaves an earlier state of the
+	// whole ledger, as it was between two commits.
+	Sync(ctx context.Context) error
 }
 
 // OutboxLedger is what the sender needs. A message is open while it holds its

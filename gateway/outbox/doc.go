@@ -2,8 +2,11 @@
 // of a conversation at a time.
 //
 // Promise: an answer settles its event and puts its replies into the outbox in
-// one transaction, together with the intake's position, so it counts once. An
-// attempt is on disk before the call is made. A call that may have reached the
+// one transaction, together with the intake's position, so it counts once. The next
+// event of the conversation does not wait until that is on disk: a reply leaves only
+// after its attempt, whose fsync takes the answer along, and answers are purged from
+// the stream only when Sync says that they are on disk too (store/sqlite has the
+// argument). An attempt is on disk before the call is made. A call that may have reached the
 // platform is never made again: it becomes unknown, and a status that carries our
 // marker, or a person, settles it. The next message of a conversation leaves only
 // when the one before has an outcome, or its wait for evidence is over.

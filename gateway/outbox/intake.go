@@ -16,6 +16,8 @@ type IntakeLedger interface {
 	Settle(ctx context.Context, at gateway.ReplyPosition, answers []gateway.Settlement,
 		decide func(*gateway.Pending, *gateway.Answer) gateway.Decision, now time.Time) ([]gateway.Settled, error)
 	CountBadAnswers(ctx context.Context, n int) error
+	// Sync returns when all that was settled is on disk.
+	Sync(ctx context.Context) error
 }
 
 // Replies is the broker's side of the intake.
@@ -189,7 +191,11 @@ func (in *Intake) purgeLoop(ctx context.Context) {
 		in.mu.Lock()
 		upTo := in.taken.Seq
 		in.mu.Unlock()
-		if err := in.o.Replies.PurgeReplies(ctx, upTo); err != nil && ctx.Err() == nil {
+		err = in.o.Ledger.Sync(ctx) // until then the answers are the only lasting copy
+		if err == nil {
+			err = in.o.Replies.PurgeReplies(ctx, upTo)
+		}
+		if err != nil && ctx.Err() == nil {
 			in.o.Log.Warn("intake.purge_failed", zap.Error(err))
 		}
 	}

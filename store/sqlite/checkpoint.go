@@ -35,7 +35,7 @@ func (k *checkpointer) start(finish chan<- struct{}) {
 }
 
 // committed is told of every commit by the writer.
-func (k *checkpointer) committed(bytes int64) {
+func (k *checkpointer) committed(bytes int64, _ bool) {
 	if k.written.Add(bytes+4096) < k.every {
 		return
 	}

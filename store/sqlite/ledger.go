@@ -15,6 +15,7 @@ type Ledger struct {
 	book     *ledgerBook
 	w        *writer
 	k        *checkpointer
+	disk     *syncer
 	r        *pool
 	texts    bulkTexts
 	revoked  revokes      // of the writer
@@ -51,8 +52,13 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 		return nil, err
 	}
 	l.k, l.r = newCheckpointer(f.k, ledgerEvery), f.r
-	l.w = newWriter(f.w, "ledger.db", l.book, opts.Log, l.k.committed)
+	l.disk = newSyncer(path, opts.Fsync, opts.Log)
+	l.w = newWriter(f.w, "ledger.db", l.book, opts.Log, func(bytes int64, durable bool) {
+		l.disk.committed(durable)
+		l.k.committed(bytes, durable)
+	})
 	l.k.start(l.w.finish)
+	go l.disk.run()
 	return l, nil
 }
 
@@ -65,7 +71,11 @@ func (l *Ledger) Identity() store.Identity {
 
 // Close waits for the writes under way and closes the file.
 func (l *Ledger) Close() error {
-	l.once.Do(func() { l.error = closeFile(l.w, l.k, l.r) })
+	l.once.Do(func() {
+		l.w.close() // before the syncer, which it tells
+		l.disk.close()
+		l.error = closeFile(l.w, l.k, l.r)
+	})
 	return l.error
 }
 
@@ -73,6 +83,18 @@ func (l *Ledger) Close() error {
 func (l *Ledger) write(ctx context.Context, durable bool, items int, do func(c *conn) error) error {
 	return l.w.submitWhole(ctx, durable, (items+1)*itemBytes, do)
 }
+
+// writeSoon is write, but its fsync follows: see Sync.
+func (l *Ledger) writeSoon(ctx context.Context, items int, do func(c *conn) error) error {
+	err := l.write(ctx, false, items, do)
+	if err == nil {
+		l.disk.soon()
+	}
+	return err
+}
+
+// Sync returns when all that is committed is on disk.
+func (l *Ledger) Sync(ctx context.Context) error { return l.disk.wait(ctx) }
 
 // audit records a deed of an admin in the transaction of c.
 func audit(c *conn, at time.Time, by, what, target string) error {

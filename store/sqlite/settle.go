@@ -24,7 +24,7 @@ func (l *Ledger) Settle(ctx context.Context, at gateway.ReplyPosition, answers [
 	decide func(*gateway.Pending, *gateway.Answer) gateway.Decision, now time.Time,
 ) ([]gateway.Settled, error) {
 	var out []gateway.Settled
-	err := l.write(ctx, true, len(answers), func(c *conn) error {
+	err := l.writeSoon(ctx, len(answers), func(c *conn) error {
 		out = make([]gateway.Settled, len(answers))
 		w := settleWrite{l: l, c: c, now: now, rows: bulk{text: l.texts.settled}}
 		for i := range answers {

@@ -59,7 +59,7 @@ type writer struct {
 	waiting  atomic.Int64
 	full     bool // PRAGMA synchronous is FULL
 	failing  bool // the last commit failed; logged once per change
-	onCommit func(bytes int64)
+	onCommit func(bytes int64, durable bool)
 	finish   chan struct{} // a request to let the log start over
 
 	mu     sync.RWMutex // guards closed against a send on a closed queue
@@ -82,13 +82,13 @@ type book interface {
 }
 
 // newWriter starts the goroutine; close ends it.
-func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int64)) *writer {
+func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int64, bool)) *writer {
 	return newRowWriter(c, file, b, nil, log, onCommit)
 }
 
 // newRowWriter is newWriter for a file that also takes rows, which insert
 // writes. What insert wrote of a transaction that is lost is seen by lost.
-func newRowWriter(c *conn, file string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64)) *writer {
+func newRowWriter(c *conn, file string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64, bool)) *writer {
 	w := &writer{
 		c: c, file: file, log: log, book: b, insert: insert, onCommit: onCommit, full: true,
 		queue:  make(chan *write, queueLength),
@@ -281,11 +281,11 @@ func (w *writer) transaction(group []*write) (n int) {
 		return n
 	}
 	w.book.committed()
+	w.onCommit(int64(bytes), w.full)
 	w.recovered()
 	for _, q := range group[:n] {
 		w.reply(q, q.err)
 	}
-	w.onCommit(int64(bytes))
 	return n
 }
 

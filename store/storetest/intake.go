@@ -20,6 +20,7 @@ func settleDone(w *world) {
 	taken, err := w.l.Taken(w.ctx)
 	w.must(err)
 	w.same("position", taken, gateway.ReplyPosition{Created: w.now, Seq: 1})
+	w.must(w.l.Sync(w.ctx))
 	s = w.answer(p, done("again"))
 	if !s.Late || s.Messages != 0 || s.Head == nil || s.Head.Event != "ev_a2" {
 		w.Errorf("the same answer twice: %+v", s)
