@@ -59,6 +59,14 @@ func (i Identity) Spelling() string {
 	return i.Value
 }
 
+// Name is an identity within its key space: names that are equal are one
+// person's, chat's or account's.
+type Name struct {
+	Platform, Account string
+	Chat              ChatKind
+	Kind, Value       string
+}
+
 // ChatKind separates the key spaces of conversations.
 type ChatKind string
 

@@ -3,10 +3,12 @@ package gateway
 import "time"
 
 // RelayPosition is how far the relay is in the archive: every payload up to and
-// including Pos is relayed, and of the next one the first Item items.
+// including Pos is relayed, and of the next one the first Item items. Behind that
+// one Ahead payloads are relayed as well: they overtook it (RelayBatch.Held).
 type RelayPosition struct {
-	Pos  int64
-	Item int
+	Pos   int64
+	Item  int
+	Ahead int64
 }
 
 // ItemState is what the relay decided about an item. A known event id turns
@@ -92,6 +94,13 @@ type RelayBatch struct {
 	Run string
 	// OnlyConv keeps a replay to one conversation; "" means all.
 	OnlyConv string
+	// Held makes these payloads, each of them whole, such as were archived behind
+	// one that is not wholly relayed yet: the position stays where it is and moves
+	// over them when it comes to them. Within the transaction, in order, it is
+	// called for each that is not relayed yet, with every name of the conversations
+	// that the payload's own names lead to; when it says true, nothing of it is
+	// written. It must be quick and call nothing of the ledger.
+	Held func(p *RelayedPayload, names []Name) bool
 	// The ledger keeps the rows' contents in memory for a while: whoever builds
 	// a batch does not write into them afterwards.
 }

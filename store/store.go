@@ -122,7 +122,9 @@ type RelayLedger interface {
 	// is ignored, else duplicate. A payload that was read Again replaces its old
 	// state row and its old item rows; its again row goes. An Again row with
 	// Item >= 0 touches that item only. Position: (Pos of the last payload, 0)
-	// after a Last slice, else (Pos-1, index after the last item).
+	// after a Last slice, else (Pos-1, index after the last item); then over those
+	// that are relayed already. With Held, payloads are relayed behind the position
+	// and are known again by their state, in turn too; see gateway.RelayBatch.
 	Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error)
 	// Again lists payloads to be read again, oldest first.
 	Again(ctx context.Context, limit int) ([]gateway.AgainRow, error)

@@ -15,10 +15,11 @@ func boundaries() []string {
 	}
 }
 
-// sideBoundaries are those beside the way: what the gate decides without an
-// answer, and what operators ask for.
+// sideBoundaries are those beside the way: what overtakes a large payload, what the
+// gate decides without an answer, and what operators ask for.
 func sideBoundaries() []string {
 	return []string{
+		"relay.overtaking", "relay.overtook",
 		"gate.resolving", "gate.resolved", "gate.withdrawn",
 		"readmit.verified", "readmit.archived",
 		"replay.read", "replay.relayed", "replay.ending",

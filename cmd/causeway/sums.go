@@ -32,7 +32,7 @@ func (a *app) sums(ctx context.Context, read func(context.Context) (gateway.Sums
 		}
 		if before == after {
 			s.Payloads.Archived = stats.Payloads
-			s.Payloads.Pending = stats.LastPos - before.Pos
+			s.Payloads.Pending = stats.LastPos - before.Pos - before.Ahead
 			return s, nil
 		}
 	}

@@ -2,49 +2,50 @@ package relay
 
 import "github.com/causewayhq/causeway/gateway"
 
-// batcher cuts payloads into ledger transactions of at most batchItems items. A
-// payload with more is cut into slices; only its last one is marked Last.
+// batchItems is how many items one ledger transaction takes at most, so that no
+// transaction holds the writer long.
+const batchItems = 100
+
+// batcher gathers payloads into ledger transactions of at most batchItems items.
+// Only a payload with more is cut; the last of its slices is marked Last.
 type batcher struct {
-	again bool
-	run   string
-	conv  string
+	of    gateway.RelayBatch // what every batch is, without payloads
 	write func(*gateway.RelayBatch) error
 
-	batch gateway.RelayBatch
-	items int
+	payloads []gateway.RelayedPayload
+	items    int
 }
 
 func (b *batcher) add(p gateway.RelayedPayload) error {
-	for {
-		if b.items >= batchItems {
-			if err := b.flush(); err != nil {
-				return err
-			}
-		}
-		room := batchItems - b.items
-		if len(p.Items) <= room {
-			b.put(p, len(p.Items))
-			return nil
-		}
+	for len(p.Items) > batchItems {
 		slice := p
-		slice.Items, slice.Last = p.Items[:room], false
-		b.put(slice, room)
-		p.Items = p.Items[room:]
+		slice.Items, slice.Last = p.Items[:batchItems], false
+		if err := b.put(slice); err != nil {
+			return err
+		}
+		p.Items = p.Items[batchItems:]
 	}
+	return b.put(p)
 }
 
 // put counts a payload without items as one, since it is a row too.
-func (b *batcher) put(p gateway.RelayedPayload, items int) {
-	b.batch.Payloads = append(b.batch.Payloads, p)
-	b.items += max(items, 1)
+func (b *batcher) put(p gateway.RelayedPayload) error {
+	if b.items+max(len(p.Items), 1) > batchItems {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	b.payloads = append(b.payloads, p)
+	b.items += max(len(p.Items), 1)
+	return nil
 }
 
 func (b *batcher) flush() error {
-	if len(b.batch.Payloads) == 0 {
+	if len(b.payloads) == 0 {
 		return nil
 	}
-	batch := b.batch
-	batch.Again, batch.Run, batch.OnlyConv = b.again, b.run, b.conv
-	b.batch, b.items = gateway.RelayBatch{}, 0
+	batch := b.of
+	batch.Payloads = b.payloads
+	b.payloads, b.items = nil, 0
 	return b.write(&batch)
 }

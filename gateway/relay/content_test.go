@@ -38,7 +38,7 @@ func TestContentFitsTheBroker(t *testing.T) {
 			it := gateway.Item{Kind: gateway.KindMessage, Key: "m:1",
 				Chat:    gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{{Kind: "phone", Value: "1"}}},
 				Content: gateway.Content{Type: "text", Text: text, Raw: json.RawMessage(`"` + strings.Repeat("r", c.raw) + `"`)}}
-			row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, oneAccount{}.Applications())
+			row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, "shop", oneAccount{}.Applications())
 			if row.State != c.state || len(row.Event.Content) > 4096 {
 				t.Fatalf("state %s with %d bytes, want %s", row.State, len(row.Event.Content), c.state)
 			}

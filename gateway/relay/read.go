@@ -35,24 +35,44 @@ func (n *numbers) ours(platform, number string) bool {
 // read decodes a payload and decides about each item. It is pure but for the
 // hint about our own numbers.
 func (r *Relay) read(p *gateway.Payload) gateway.RelayedPayload {
-	out := gateway.RelayedPayload{
+	e := r.open(p)
+	return r.rows(e, len(e.items))
+}
+
+// open decodes a payload and finds the accounts of its items.
+func (r *Relay) open(p *gateway.Payload) *entry {
+	e := &entry{size: len(p.Body), head: gateway.RelayedPayload{
 		Pos: p.Pos, Platform: p.Platform, Endpoint: p.Endpoint, ReceivedAt: p.ReceivedAt, Last: true,
-	}
+	}}
 	items, keyFP, err := r.decode(p)
-	out.KeyFP = keyFP
-	if err != nil {
-		out.State, out.Reason = sealedOrDead(err)
-		out.Detail = err.Error()
-		return out
+	bare := *p
+	bare.Body = nil
+	e.p, e.head.KeyFP = &bare, keyFP
+	switch {
+	case err != nil:
+		items = nil
+		e.head.State, e.head.Reason = sealedOrDead(err)
+		e.head.Detail = err.Error()
+	case len(items) == 0:
+		e.head.State, e.head.Reason = gateway.PayloadIgnored, "nothing_for_us"
 	}
-	if len(items) == 0 {
-		out.State, out.Reason = gateway.PayloadIgnored, "nothing_for_us"
-		return out
-	}
-	apps := r.o.Directory.Applications()
-	out.Items = make([]gateway.ItemRow, len(items))
+	e.items, e.accounts = items, make([]string, len(items))
 	for i := range items {
-		out.Items[i] = r.item(p, i, &items[i], apps)
+		e.accounts[i], _ = r.o.Directory.Account(p.Platform, items[i].AccountID)
+		if number := items[i].AccountNumber; number != "" {
+			r.own.learn(p.Platform, number)
+		}
+	}
+	return e
+}
+
+// rows makes the rows of a payload's items that are not written, before upto.
+func (r *Relay) rows(e *entry, upto int) gateway.RelayedPayload {
+	out := e.head
+	apps := r.o.Directory.Applications()
+	out.Items = make([]gateway.ItemRow, 0, upto-e.done)
+	for i := e.done; i < upto; i++ {
+		out.Items = append(out.Items, r.item(e.p, i, &e.items[i], e.accounts[i], apps))
 	}
 	return out
 }
@@ -69,13 +89,13 @@ func (r *Relay) decode(p *gateway.Payload) (items []gateway.Item, keyFP string, 
 	return r.o.Decoder.Decode(p)
 }
 
-func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gateway.Application) gateway.ItemRow {
+// item makes the row of an item; account is "" when it is not configured.
+func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account string, apps []gateway.Application) gateway.ItemRow {
 	row := gateway.ItemRow{Index: index, State: gateway.ItemEvent, Chat: it.Chat, Status: it.Content.Status, Echo: it.Content.Echo,
 		Observed: it.Observed, Change: change(it)}
 	if it.Kind == gateway.KindMessage {
 		row.MessageID = it.Content.ID
 	}
-	account, known := r.o.Directory.Account(p.Platform, it.AccountID)
 	row.Event = gateway.EventRow{
 		ID: gateway.EventID(p.Platform, it), Platform: p.Platform, Account: account, Chat: it.Chat.Kind,
 		Kind: it.Kind, Origin: gateway.OriginLive, ReceivedAt: p.ReceivedAt, OccurredAt: it.OccurredAt,
@@ -87,7 +107,7 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, apps []gat
 	switch {
 	case it.Err != "":
 		return dead(gateway.ReasonBadItem, it.Err)
-	case !known:
+	case account == "":
 		return dead(gateway.ReasonNoAccount, "the platform's account id is not configured")
 	case len(it.Chat.Identities) == 0:
 		return dead(gateway.ReasonBadItem, "the item names nobody")
@@ -162,9 +182,6 @@ func (r *Relay) content(c *gateway.Content) ([]byte, error) {
 // hop marks a message that another account of ours wrote: two bots of ours
 // must not talk to each other without end.
 func (r *Relay) hop(platform string, it *gateway.Item, row *gateway.ItemRow) {
-	if it.AccountNumber != "" {
-		r.own.learn(platform, it.AccountNumber)
-	}
 	if it.Kind != gateway.KindMessage || it.Content.From == nil || it.Observed != "" {
 		return
 	}

@@ -53,11 +53,12 @@ func TestChangeNamesWhoMadeIt(t *testing.T) {
 func TestObservedItem(t *testing.T) {
 	r := New(Options{Directory: oneAccount{}, Log: zap.NewNop()})
 	us := person("phone", "900")
+	r.own.learn("whatsapp", us.Value)
 	for _, how := range []gateway.Observed{"", gateway.ObservedHistory, gateway.ObservedStandby} {
-		it := gateway.Item{Kind: gateway.KindMessage, Key: "m:1", AccountNumber: "900", Observed: how,
+		it := gateway.Item{Kind: gateway.KindMessage, Key: "m:1", Observed: how,
 			Chat:    gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{us}},
 			Content: gateway.Content{Type: "text", ID: "m.1", From: &gateway.Party{Identities: []gateway.Identity{us}}}}
-		row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, oneAccount{}.Applications())
+		row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, "shop", oneAccount{}.Applications())
 		live := how == ""
 		if row.State != gateway.ItemEvent || row.Observed != how || row.OwnHop != live || (len(row.Wanted) == 1) != live || row.MessageID != "m.1" {
 			t.Errorf("%q: %+v", how, row)

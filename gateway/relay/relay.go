@@ -11,10 +11,6 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// batchItems is how many items one ledger transaction takes at most, so that no
-// transaction holds the writer long.
-const batchItems = 100
-
 const (
 	readPayloads = 100
 	readBytes    = 8 << 20
@@ -136,24 +132,22 @@ func (r *Relay) Kick() {
 // Run relays until ctx ends. It returns ctx's error; every other failure is
 // logged and tried again.
 func (r *Relay) Run(ctx context.Context) error {
-	pos, err := r.position(ctx)
-	if err != nil {
-		return err
-	}
+	var l *line
 	for ctx.Err() == nil {
-		next, moved, err := r.round(ctx, pos, r.slow.turn(ctx))
-		if err != nil && ctx.Err() == nil {
-			r.o.Log.Error("relay.failed", zap.Int64("after_pos", pos.Pos), zap.Error(err))
-			sleep(ctx, retryPause)
-			// What was committed is in the ledger; read it rather than guess.
-			if next, err = r.position(ctx); err != nil {
+		if l == nil { // what was committed is in the ledger; read it rather than guess
+			pos, err := r.position(ctx)
+			if err != nil {
 				return err
 			}
-			pos = next
-			continue
+			l = newLine(pos)
 		}
-		pos = next
-		if !moved {
+		moved, err := r.round(ctx, l, r.slow.turn(ctx))
+		switch {
+		case err != nil && ctx.Err() == nil:
+			r.o.Log.Error("relay.failed", zap.Int64("after_pos", l.read), zap.Error(err))
+			sleep(ctx, retryPause)
+			l = nil
+		case !moved:
 			r.slow.idle()
 			r.idle(ctx)
 		}
@@ -176,33 +170,29 @@ func (r *Relay) position(ctx context.Context) (gateway.RelayPosition, error) {
 	}
 }
 
-// round relays what is there, most payloads of it: new ones first, else those to
-// read again.
-func (r *Relay) round(ctx context.Context, pos gateway.RelayPosition, most int) (gateway.RelayPosition, bool, error) {
-	payloads, err := r.o.Archive.Read(ctx, pos.Pos, most, readBytes)
-	if err != nil {
-		return pos, false, fmt.Errorf("read archive: %w", err)
+// round relays what comes next: new payloads, at most most of them read at a time,
+// else those to read again. It says whether there was anything. After an error the
+// line is of no use.
+func (r *Relay) round(ctx context.Context, l *line, most int) (moved bool, err error) {
+	if len(l.list) == 0 {
+		if err := r.fill(ctx, l, most); err != nil {
+			return false, err
+		}
 	}
-	if len(payloads) == 0 {
+	switch {
+	case len(l.list) == 0:
 		n, err := r.again(ctx)
-		return pos, n > 0, err
+		return n > 0, err
+	case !l.list[0].large():
+		return true, r.inTurn(ctx, l)
 	}
-	b := batcher{write: func(batch *gateway.RelayBatch) error { return r.write(ctx, batch) }}
-	for i := range payloads {
-		p := &payloads[i]
-		rp := r.read(p)
-		r.slow.look()
-		if p.Pos == pos.Pos+1 && pos.Item > 0 { // the rest of a long payload
-			rp.Items = rp.Items[min(pos.Item, len(rp.Items)):]
-		}
-		if err := b.add(rp); err != nil {
-			return pos, true, err
-		}
+	if err := r.fill(ctx, l, most); err != nil {
+		return true, err
 	}
-	if err := b.flush(); err != nil {
-		return pos, true, err
+	if err := r.overtake(ctx, l); err != nil {
+		return true, err
 	}
-	return gateway.RelayPosition{Pos: payloads[len(payloads)-1].Pos}, true, nil
+	return true, r.slice(ctx, l.list[0])
 }
 
 // again reads queued payloads once more: a key was mended, an account added, a
@@ -221,7 +211,7 @@ func (r *Relay) again(ctx context.Context) (int, error) {
 		if row.Item >= 0 {
 			rp.Items = only(rp.Items, row.Item)
 		}
-		b := batcher{again: true, write: func(batch *gateway.RelayBatch) error { return r.write(ctx, batch) }}
+		b := batcher{of: gateway.RelayBatch{Again: true}, write: r.writer(ctx)}
 		if err := b.add(rp); err != nil {
 			return 0, err
 		}
@@ -243,7 +233,7 @@ func (r *Relay) Replay(ctx context.Context, run, onlyConv string, p *gateway.Pay
 		return gateway.RelayResult{}, err
 	}
 	var sum gateway.RelayResult
-	b := batcher{run: run, conv: onlyConv, write: func(batch *gateway.RelayBatch) error {
+	b := batcher{of: gateway.RelayBatch{Run: run, OnlyConv: onlyConv}, write: func(batch *gateway.RelayBatch) error {
 		res, err := r.o.Ledger.Relay(ctx, batch, r.o.Now())
 		if err != nil {
 			return err
@@ -260,19 +250,30 @@ func (r *Relay) Replay(ctx context.Context, run, onlyConv string, p *gateway.Pay
 	return sum, b.flush()
 }
 
-func (r *Relay) write(ctx context.Context, batch *gateway.RelayBatch) error {
-	r.o.Boundary("relay.decoded")
-	res, err := r.o.Ledger.Relay(ctx, batch, r.o.Now())
-	if err != nil {
-		return fmt.Errorf("write ledger: %w", err)
+// writer writes batches into the ledger.
+func (r *Relay) writer(ctx context.Context) func(*gateway.RelayBatch) error {
+	return func(batch *gateway.RelayBatch) error {
+		if batch.Held == nil {
+			r.o.Boundary("relay.decoded")
+		} else {
+			r.o.Boundary("relay.overtaking")
+		}
+		res, err := r.o.Ledger.Relay(ctx, batch, r.o.Now())
+		if err != nil {
+			return fmt.Errorf("write ledger: %w", err)
+		}
+		if batch.Held == nil {
+			r.o.Boundary("relay.committed")
+		} else {
+			r.o.Boundary("relay.overtook")
+		}
+		r.o.Relayed(res)
+		if r.o.Log.Core().Enabled(zap.DebugLevel) {
+			r.o.Log.Debug("event.relayed", zap.Int("payloads", len(batch.Payloads)), zap.Int("events", res.Events),
+				zap.Int("duplicates", res.Duplicates), zap.Int("out_of_order", res.OutOfOrder))
+		}
+		return nil
 	}
-	r.o.Boundary("relay.committed")
-	r.o.Relayed(res)
-	if r.o.Log.Core().Enabled(zap.DebugLevel) {
-		r.o.Log.Debug("event.relayed", zap.Int("payloads", len(batch.Payloads)), zap.Int("events", res.Events),
-			zap.Int("duplicates", res.Duplicates), zap.Int("out_of_order", res.OutOfOrder))
-	}
-	return nil
 }
 
 func (r *Relay) idle(ctx context.Context) {

@@ -26,6 +26,7 @@ type rig struct {
 	decode   func(body string) ([]gateway.Item, string, error)
 	accounts map[string]string
 	batches  int
+	ahead    int // batches that overtook
 	die      func(step string)
 }
 
@@ -43,6 +44,9 @@ func newRig(t *testing.T) *rig {
 			defer r.mu.Unlock()
 			if step == "relay.decoded" {
 				r.batches++
+			}
+			if step == "relay.overtook" {
+				r.ahead++
 			}
 			if r.die != nil {
 				r.die(step)

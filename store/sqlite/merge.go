@@ -107,14 +107,15 @@ func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gatewa
 	return a, gateway.Merge{Conv: b.conv, Into: a.conv}, drains || later > 0, err
 }
 
-// firstEvent is the row of a conversation's first event.
+// firstEvent is the place of a conversation's first event in the archive: rows are
+// not in that order where a payload overtook another.
 func firstEvent(c *conn, key int64) (int64, error) {
 	first := int64(math.MaxInt64)
 	for _, q := range []string{
-		"SELECT n FROM event WHERE c = ? AND ord > 0 ORDER BY ord LIMIT 1",
-		"SELECT n FROM event WHERE c = ? AND ord < 0 ORDER BY ord DESC LIMIT 1",
+		"SELECT pos, item FROM event WHERE c = ? AND ord > 0 ORDER BY ord LIMIT 1",
+		"SELECT pos, item FROM event WHERE c = ? AND ord < 0 ORDER BY ord DESC LIMIT 1",
 	} {
-		if _, err := c.one(q, func(r row) { first = min(first, r.int(0)) }, key); err != nil {
+		if _, err := c.one(q, func(r row) { first = min(first, r.int(0)<<20|r.int(1)) }, key); err != nil {
 			return 0, err
 		}
 	}

@@ -10,9 +10,13 @@ import (
 
 // Position is how far the relay is in the archive.
 func (l *Ledger) Position(ctx context.Context) (p gateway.RelayPosition, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.r.snapshot(ctx, func(c *conn) error {
 		a, b, err := place(c, "relay")
+		if err != nil {
+			return err
+		}
 		p = gateway.RelayPosition{Pos: a, Item: int(b)}
+		p.Ahead, err = c.number("SELECT count(*) FROM payload WHERE pos > ?", a)
 		return err
 	})
 	return p, err
@@ -49,6 +53,7 @@ type relayWrite struct {
 	res gateway.RelayResult
 
 	position gateway.RelayPosition
+	furthest int64 // the last payload that was relayed before, in turn or not
 	only     *talk // of OnlyConv
 	changed  []*talk
 
@@ -82,6 +87,9 @@ func (w *relayWrite) run() (err error) {
 			return err
 		}
 		w.position = gateway.RelayPosition{Pos: a, Item: int(b)}
+		if w.furthest, err = w.c.number("SELECT max(pos) FROM payload"); err != nil {
+			return err
+		}
 	}
 	start := w.position
 	for i := range w.b.Payloads {
@@ -91,6 +99,8 @@ func (w *relayWrite) run() (err error) {
 			err = w.replayed(p)
 		case w.b.Again:
 			err = w.again(p)
+		case w.b.Held != nil:
+			err = w.ahead(p)
 		default:
 			err = w.live(p)
 		}
@@ -107,6 +117,9 @@ func (w *relayWrite) run() (err error) {
 		}
 	}
 	if live && w.position != start {
+		if err := w.passOver(); err != nil {
+			return err
+		}
 		return setPlace(w.c, "relay", w.position.Pos, int64(w.position.Item))
 	}
 	return nil
@@ -117,28 +130,23 @@ func (w *relayWrite) live(p *gateway.RelayedPayload) error {
 	if p.Pos <= w.position.Pos {
 		return nil // relayed before
 	}
+	if done, err := w.overtook(p.Pos); err != nil || done {
+		w.position = gateway.RelayPosition{Pos: p.Pos}
+		return err
+	}
 	from := 0
 	if p.Pos == w.position.Pos+1 {
 		from = w.position.Item
 	}
 	var tally itemTally
-	if from > 0 || len(p.Items) > 0 && p.Items[0].Index > 0 {
+	if p.Last && (from > 0 || len(p.Items) > 0 && p.Items[0].Index > 0) {
 		if err := w.readTally(&tally, p.Pos); err != nil {
 			return err
 		}
 	}
-	next := from
-	for i := range p.Items {
-		it := &p.Items[i]
-		if it.Index < from {
-			continue
-		}
-		state, err := w.item(p, it)
-		if err != nil {
-			return err
-		}
-		tally.add(state)
-		next = it.Index + 1
+	next, err := w.itemsFrom(p, from, &tally)
+	if err != nil {
+		return err
 	}
 	if !p.Last {
 		w.position = gateway.RelayPosition{Pos: p.Pos - 1, Item: next}
@@ -146,6 +154,24 @@ func (w *relayWrite) live(p *gateway.RelayedPayload) error {
 	}
 	w.position = gateway.RelayPosition{Pos: p.Pos}
 	return w.payload(p, tally)
+}
+
+// itemsFrom writes the items of a payload from an index on and returns the next one.
+func (w *relayWrite) itemsFrom(p *gateway.RelayedPayload, from int, tally *itemTally) (next int, err error) {
+	next = from
+	for i := range p.Items {
+		it := &p.Items[i]
+		if it.Index < from {
+			continue
+		}
+		state, err := w.item(p, it)
+		if err != nil {
+			return 0, err
+		}
+		tally.add(state)
+		next = it.Index + 1
+	}
+	return next, nil
 }
 
 // replayed relays the ordered items of a payload for a run; nothing else of it

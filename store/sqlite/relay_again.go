@@ -37,12 +37,16 @@ func (w *relayWrite) again(p *gateway.RelayedPayload) error {
 	if err != nil || !whole && len(items) == 0 {
 		return err
 	}
-	if pos, _, err := place(w.c, "relay"); err != nil || p.Pos > pos {
-		// The relay has not come to it: it will read it with today's keys anyhow.
-		if err == nil {
-			_, err = w.c.exec("DELETE FROM again WHERE pos = ?", p.Pos)
-		}
+	if pos, _, err := place(w.c, "relay"); err != nil {
 		return err
+	} else if p.Pos > pos {
+		if done, err := w.stated(p.Pos); err != nil || !done {
+			// The relay has not come to it: it will read it with today's keys anyhow.
+			if err == nil {
+				_, err = w.c.exec("DELETE FROM again WHERE pos = ?", p.Pos)
+			}
+			return err
+		}
 	}
 	if whole && (len(p.Items) == 0 || p.Items[0].Index == 0) {
 		if err := w.forgetPayload(p.Pos); err != nil {

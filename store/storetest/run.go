@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"relay/twenty identical payloads are one event", relayConcurrentDuplicates},
 		{"relay/payload states", relayStates},
 		{"relay/slices of a payload", relaySlices},
+		{"relay/payloads that overtake", relayOvertakes},
 		{"relay/identities", relayIdentities},
 		{"relay/hops", relayHops},
 		{"relay/observed items", relayObserved},
