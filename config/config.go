@@ -257,7 +257,8 @@ type RejectStore struct {
 // "media" of the store's folder.
 type Media struct {
 	// Fetch brings the files that customers send into the store while their
-	// platform has them: 7 days, after which they are lost. [true]
+	// platform has them: 7 days at WhatsApp, 3 at WeCom, after which they are lost.
+	// [true]
 	Fetch bool `yaml:"fetch"`
 	// MaxSize is the largest file taken, from a platform or to be sent. Meta
 	// takes and hands out up to 100 MB. [100MiB]

@@ -108,6 +108,9 @@ type Item struct {
 	// published to observers, has no seq and is never offered.
 	Observed Observed
 	Content  Content
+	// MediaLife is how long the file of the content can be fetched from when the
+	// payload came, where that is not the platform's usual time; else 0.
+	MediaLife time.Duration
 	// Err makes the item a dead one with this reason ("bad item: ..."): it
 	// was found in the payload but could not be read. It carries no text of
 	// the message.

@@ -34,7 +34,8 @@ type Fetch struct {
 
 // Fetch returns what is to be fetched for an item, nil for nothing: the files of
 // messages, changes and echoes, not those of a conversation that another
-// application has. life is how long a media id of the platform lives.
+// application has. life is how long a media id of the platform lives, for items
+// that do not tell it themselves; 0 for a platform whose files are not fetched.
 func (it *Item) Fetch(received time.Time, life time.Duration) *Fetch {
 	m := it.Content.Media
 	switch {
@@ -42,6 +43,9 @@ func (it *Item) Fetch(received time.Time, life time.Duration) *Fetch {
 		return nil
 	case it.Kind != KindMessage && it.Kind != KindChange && it.Kind != KindEcho:
 		return nil
+	}
+	if it.MediaLife > 0 {
+		life = it.MediaLife
 	}
 	return &Fetch{Low: it.Observed == ObservedHistory, Until: received.Add(life)}
 }
@@ -69,16 +73,17 @@ type MediaRow struct {
 	EndedAt time.Time
 }
 
-// MediaEnd is how fetching a file ended: MediaReady with File, Size and MIME, or
-// MediaUnavailable with a reason.
+// MediaEnd is how fetching a file ended: MediaReady with File, Size, MIME and
+// perhaps Filename, or MediaUnavailable with a reason.
 type MediaEnd struct {
-	N      int64
-	At     time.Time
-	State  MediaState
-	File   string
-	Size   int64
-	MIME   string
-	Reason string
+	N        int64
+	At       time.Time
+	State    MediaState
+	File     string
+	Size     int64
+	MIME     string
+	Filename string
+	Reason   string
 	// Wanted are the applications that want the notice.
 	Wanted []string
 }
@@ -138,6 +143,9 @@ func MediaNotice(row *MediaRow, end *MediaEnd) (EventRow, error) {
 	if end.MIME != "" {
 		m.MIME = end.MIME
 	}
+	if m.Filename == "" {
+		m.Filename = end.Filename
+	}
 	content, err := EncodeContent(&Content{Type: "media", ID: row.Message, Observed: row.Observed, Media: &m})
 	if err != nil {
 		return EventRow{}, fmt.Errorf("media notice: %w", err)
@@ -172,4 +180,7 @@ type MediaFetched struct {
 	SHA256 []byte
 	// Size is the number of bytes they must be; 0 where none was given.
 	Size int64
+	// Filename is what the sender called it, where only the bytes' answer tells; a
+	// name to show, never one to open.
+	Filename string
 }

@@ -23,6 +23,8 @@ func TestWhatIsFetched(t *testing.T) {
 		{"history", Item{Kind: KindMessage, Observed: ObservedHistory, Content: Content{Media: file}}, week, &Fetch{Low: true, Until: received.Add(week)}},
 		{"standby", Item{Kind: KindMessage, Observed: ObservedStandby, Content: Content{Media: file}}, week, nil},
 		{"a notice", Item{Kind: KindNotice, Content: Content{Media: file}}, week, nil},
+		{"its own time", Item{Kind: KindMessage, MediaLife: time.Minute, Content: Content{Media: file}}, week, &Fetch{Until: received.Add(time.Minute)}},
+		{"its own time, of a platform whose files are not fetched", Item{Kind: KindMessage, MediaLife: time.Minute, Content: Content{Media: file}}, 0, nil},
 		{"no file", Item{Kind: KindMessage}, week, nil},
 		{"nothing to fetch it by", Item{Kind: KindMessage, Content: Content{Media: &Media{MIME: "image/png"}}}, week, nil},
 		{"a platform whose files are not fetched", Item{Kind: KindMessage, Content: Content{Media: file}}, 0, nil},
@@ -49,6 +51,14 @@ func TestMediaNotice(t *testing.T) {
 	end.State, end.File, end.Reason = MediaUnavailable, "", MediaGone
 	if b, err := MediaNotice(&row, &end); err != nil || b.ID != a.ID {
 		t.Errorf("another end has another id: %v", err)
+	}
+	end.Filename = "plan.pdf"
+	if b, err := MediaNotice(&row, &end); err != nil || !strings.Contains(string(b.Content), `"filename":"plan.pdf"`) {
+		t.Errorf("a name that came with the bytes: %v", err)
+	}
+	row.Media.Filename = "as the message said"
+	if b, err := MediaNotice(&row, &end); err != nil || strings.Contains(string(b.Content), "plan.pdf") {
+		t.Errorf("the name of the message counts: %v", err)
 	}
 	row.Event = "ev_2"
 	if b, err := MediaNotice(&row, &end); err != nil || b.ID == a.ID {

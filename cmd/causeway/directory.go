@@ -19,11 +19,11 @@ import (
 // accounts by the platform's id, clients by account, applications. It does not
 // change while the process runs.
 type directory struct {
-	endpoints map[string]handlers.Endpoint     // "platform/name"
-	accounts  map[string]string                // "platform/platform's id" -> name
-	clients   map[string]outbox.Client         // "platform/name"
-	media     map[string]*whatsapp.MediaClient // "platform/name"
-	targets   map[string]media.Target          // uploads, by the account's name
+	endpoints map[string]handlers.Endpoint // "platform/name"
+	accounts  map[string]string            // "platform/platform's id" -> name
+	clients   map[string]outbox.Client     // "platform/name"
+	media     map[string]media.Source      // "platform/name"
+	targets   map[string]media.Target      // uploads, by the account's name
 	uploads   *lateUploads
 	apps      []gateway.Application
 }
@@ -32,7 +32,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	d := &directory{
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
-		media: map[string]*whatsapp.MediaClient{}, targets: map[string]media.Target{}, uploads: &lateUploads{},
+		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/handlers/egress"
+	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 	"github.com/causewayhq/causeway/store"
 	"github.com/causewayhq/causeway/store/files"
@@ -23,17 +24,23 @@ const mediaFolder = "media"
 // addMedia makes the client for the files of an account. The addresses it may
 // call are the platform's and the one in the configuration.
 func (d *directory) addMedia(acc *config.Account, m config.Media, out *egress.Client, now func() time.Time) error {
-	if acc.Platform != "whatsapp" {
-		return nil // WeCom's files are not fetched in this release
-	}
 	base, err := url.Parse(acc.APIBase)
 	if err != nil {
 		return errors.New("api_base is not a URL") // its own words hold the URL
 	}
-	fetch := egress.NewFetcher(egress.FetchOptions{
-		Route: egress.Route{Hosts: whatsapp.MediaHosts(), Base: base}, Token: acc.AccessToken.Reveal(), TokenHosts: whatsapp.MediaTokenHosts(),
-		Timeout: m.Timeout, Idle: m.IdleTimeout,
-	})
+	o := egress.FetchOptions{Timeout: m.Timeout, Idle: m.IdleTimeout}
+	if acc.Platform == "wecom" {
+		// Every kind of account whose client has an access token.
+		if c, ok := d.clients["wecom/"+acc.Name].(interface {
+			Media(*egress.Fetcher) *wecom.MediaClient
+		}); ok {
+			o.Route, o.IsFile = egress.Route{Hosts: wecom.MediaHosts(), Base: base}, wecom.IsMedia
+			d.media["wecom/"+acc.Name] = c.Media(egress.NewFetcher(o))
+		}
+		return nil
+	}
+	o.Route, o.Token, o.TokenHosts = egress.Route{Hosts: whatsapp.MediaHosts(), Base: base}, acc.AccessToken.Reveal(), whatsapp.MediaTokenHosts()
+	fetch := egress.NewFetcher(o)
 	client := whatsapp.NewMediaClient(whatsapp.ClientConfig{
 		APIBase: acc.APIBase, PhoneNumberID: acc.PhoneNumberID, AccessToken: acc.AccessToken.Reveal(),
 	}, fetch, out, now)
@@ -79,10 +86,13 @@ func (a *app) wireMedia() {
 
 // mediaLife is how long a platform's media ids live; 0 where nothing is fetched.
 func (a *app) mediaLife(platform string) time.Duration {
-	if platform == "whatsapp" && a.o.Config.Media.Fetch {
-		return whatsapp.MediaLife
+	switch {
+	case !a.o.Config.Media.Fetch:
+		return 0
+	case platform == "wecom":
+		return wecom.MediaLife
 	}
-	return 0
+	return whatsapp.MediaLife
 }
 
 // mediaOf tells a replay what became of an event's file.
@@ -104,12 +114,9 @@ func (a *app) mediaRoom(bytes int64) bool {
 	return err != nil || free-bytes >= reserve+reserve/4
 }
 
-// source is for the fetcher.
+// source is for the fetcher; nil where an account has none.
 func (d *directory) source(platform, account string) media.Source {
-	if c := d.media[platform+"/"+account]; c != nil {
-		return c
-	}
-	return nil
+	return d.media[platform+"/"+account]
 }
 
 // target is for the uploader; accounts have one name space over all platforms.
@@ -148,11 +155,11 @@ func (u uploads) ForgetUploaded(ctx context.Context, account, file, mime string)
 func (a *app) checkMedia(ctx context.Context, d *diagnosis) error {
 	for account, until := range a.fetcher.Held() {
 		d.add("warning", "the platform hands out no files of this account: its token, a permission, or a throttle", account, 0, time.Time{},
-			"next try at "+until.UTC().Format(time.RFC3339)+"; causeway doctor account "+account+"; files are lost 7 days after they came")
+			"next try at "+until.UTC().Format(time.RFC3339)+"; causeway doctor account "+account+"; files are lost some days after they came (WhatsApp 7, WeCom 3)")
 	}
 	if a.fetcher.WaitsForRoom() {
 		d.add("error", "files of customers are not fetched: too little disk space is free", a.o.Config.Store.Dir(), 0, time.Time{},
-			"free disk space; files are lost 7 days after they came")
+			"free disk space; files are lost some days after they came (WhatsApp 7, WeCom 3)")
 	}
 	waiting, err := a.ledger.Media(ctx, store.MediaQuery{State: gateway.MediaPending, Limit: 1000})
 	if err != nil {

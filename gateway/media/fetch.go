@@ -95,7 +95,7 @@ func (f *Fetcher) get(ctx context.Context, row *gateway.MediaRow) (*gateway.Medi
 		return nil, err
 	}
 	f.o.Boundary("media.stored")
-	return &gateway.MediaEnd{State: gateway.MediaReady, File: file, Size: size, MIME: mediaType(told.MIME)}, nil
+	return &gateway.MediaEnd{State: gateway.MediaReady, File: file, Size: size, MIME: mediaType(told.MIME), Filename: told.Filename}, nil
 }
 
 // sink remembers its own failure, and looks at the room while it is written to.

@@ -24,6 +24,10 @@ type FetchOptions struct {
 	// other host, whatever leads there.
 	Token      string
 	TokenHosts []string
+	// IsFile says by the header of a 200 whether its body is the file, for
+	// platforms that answer errors under 200 too; nil: each is. What is not comes
+	// in Fetched.Body, as under any other status.
+	IsFile func(http.Header) bool
 	// Timeout bounds a fetch as a whole [5 min], Idle the silence of the other
 	// side [30 s], Dial making a connection [5 s].
 	Timeout, Idle, Dial time.Duration
@@ -71,11 +75,13 @@ func NewFetcher(o FetchOptions) *Fetcher {
 // Close drops idle connections.
 func (f *Fetcher) Close() { f.transport.CloseIdleConnections() }
 
-// Fetched is an answer. A status other than 200 is an answer too; the first
-// bytes of its body are in Body, nothing was written.
+// Fetched is an answer. One that is not the file (another status than 200, or
+// none by IsFile) is an answer too; the first bytes of its body are in Body,
+// nothing was written.
 type Fetched struct {
 	Status int
 	Header http.Header
+	File   bool
 	Size   int64 // written
 	Body   []byte
 }
@@ -148,8 +154,9 @@ func (f *Fetcher) hop(ctx context.Context, u *url.URL, limit int64, w io.Writer)
 		return nil, ref.String(), nil
 	}
 	out = &Fetched{Status: resp.StatusCode, Header: resp.Header}
+	out.File = out.Status == http.StatusOK && (f.o.IsFile == nil || f.o.IsFile(out.Header))
 	switch {
-	case resp.StatusCode != http.StatusOK:
+	case !out.File:
 		out.Body, err = io.ReadAll(io.LimitReader(body, maxRefusal))
 	case resp.ContentLength > limit:
 		return nil, "", &FetchError{Word: WordTooLarge}

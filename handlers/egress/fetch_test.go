@@ -98,6 +98,24 @@ func TestFetchTheFile(t *testing.T) {
 	}
 }
 
+// Where errors come under 200 too, what is no file is an answer and not written.
+func TestFetchTellsFilesFromErrors(t *testing.T) {
+	n := newInternet(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-File", r.URL.Query().Get("file"))
+		_, _ = io.WriteString(w, "0123456789")
+	})
+	f := n.fetcher(t, egress.FetchOptions{IsFile: func(h http.Header) bool { return h.Get("X-File") == "yes" }})
+	var b bytes.Buffer
+	out, err := f.Get(t.Context(), "https://lookaside.fbsbx.com/?file=no", 5, &b)
+	if err != nil || out.File || string(out.Body) != "0123456789" || b.Len() != 0 {
+		t.Errorf("%+v %v, %d bytes written", out, err, b.Len())
+	}
+	out, err = f.Get(t.Context(), "https://lookaside.fbsbx.com/?file=yes", 10, &b)
+	if err != nil || !out.File || out.Size != 10 || b.String() != "0123456789" {
+		t.Errorf("%+v %v %q", out, err, b.String())
+	}
+}
+
 // Redirects are followed to hosts of the platform, three at most, and the token
 // goes to documented hosts only.
 func TestFetchRedirects(t *testing.T) {

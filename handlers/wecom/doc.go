@@ -32,6 +32,17 @@
 // belongs to its upload, so the same file under two names is uploaded twice. A code
 // outside the table is tried once more and then rejected.
 //
+// Files of messages: media/get (90254) by the media id alone, within three days,
+// from api_base or the documented host. A file is what comes as an attachment;
+// what else comes under 200 is an errcode or somebody else's page. PicUrl names
+// hosts that no page documents and is never called; the picture of a video
+// (ThumbMediaId, in the raw part) is not fetched, since an event has one file. A
+// name that a person gave comes with the bytes alone, so it is in the notice.
+//
+// What doctor asks: gettoken, agent/get (90227: stopped, visible to whom),
+// getcallbackip (90930). WeCom tells an app neither the URL of its callbacks nor
+// the address it is seen under; that one stands in the words of 60020 alone.
+//
 // # What an item is
 //
 // A callback holds one item. What a member wrote, chose from a menu or a card, or

@@ -73,7 +73,7 @@ func (u *Uploads) Upload(ctx context.Context, file io.Reader, size int64, mimeTy
 	}
 	token, err := u.client.tokens.get(ctx)
 	if err != nil {
-		return "", noUploadToken(err)
+		return "", noMediaToken(err)
 	}
 	body := io.MultiReader(bytes.NewReader(head), io.LimitReader(file, size), bytes.NewReader(tail))
 	id, again, err := u.post(ctx, kind, token, body, int64(len(head))+size+int64(len(tail)), contentType)
@@ -142,7 +142,8 @@ func (u *Uploads) refused(number int, asked time.Duration) (m *gateway.MediaErro
 	return m, again
 }
 
-func noUploadToken(err error) error {
+// noMediaToken makes the error of a file that cannot be moved for want of a token.
+func noMediaToken(err error) error {
 	var e *tokenError
 	if errors.As(err, &e) {
 		return &gateway.MediaError{Account: true, After: e.After, Code: "token_" + e.Code}

@@ -63,8 +63,8 @@ func earlier(a, b time.Time) time.Time {
 
 const (
 	mediaColumns = `m.low, m.state, m.tries, m.next_at, m.until, m.file, m.size, m.mime, m.reason, m.ended_at,
-		v.platform, v.account, v.conv, v.chat, e.n, e.id, e.received_at, e.content`
-	mediaRows = "media m CROSS JOIN event e ON e.n = m.n CROSS JOIN conversation v ON v.c = e.c"
+		v.platform, v.account, v.conv, v.chat, e.n, e.id, e.received_at, e.content, x.content`
+	mediaRows = "media m CROSS JOIN event e ON e.n = m.n CROSS JOIN conversation v ON v.c = e.c LEFT JOIN event x ON x.n = m.notice"
 )
 
 func scanMedia(r row) (gateway.MediaRow, error) {
@@ -79,6 +79,14 @@ func scanMedia(r row) (gateway.MediaRow, error) {
 	m.Media.State, m.Media.File, m.Media.Size, m.Media.Reason = gateway.MediaState(r.str(1)), r.str(5), r.int(6), r.str(8)
 	if mime := r.str(7); mime != "" {
 		m.Media.MIME = mime
+	}
+	if notice := r.blob(18); m.Media.Filename == "" && len(notice) > 0 {
+		// A name that came with the bytes is in the notice alone.
+		var told gateway.MediaRow
+		if err := told.ReadMedia(notice); err != nil {
+			return m, err
+		}
+		m.Media.Filename = told.Media.Filename
 	}
 	return m, nil
 }

@@ -82,7 +82,7 @@ func mediaEnds(w *world) {
 	r := w.relay(w.picture("a", "1", false), w.message("b", "1"))
 	conv := r.Pending[0].Conv
 	file := strings.Repeat("ab", 32)
-	end := gateway.MediaEnd{N: r.Pending[0].N, At: w.later(time.Second), State: gateway.MediaReady, File: file, Size: 9, MIME: "image/png", Wanted: []string{"bot"}}
+	end := gateway.MediaEnd{N: r.Pending[0].N, At: w.later(time.Second), State: gateway.MediaReady, File: file, Size: 9, MIME: "image/png", Filename: "plan.png", Wanted: []string{"bot"}}
 	res, err := w.l.EndMedia(w.ctx, &end)
 	w.must(err)
 	if len(res.Pending) != 1 || res.Events != 1 {
@@ -94,13 +94,13 @@ func mediaEnds(w *world) {
 	w.same("kind and conversation", []string{string(p.Row.Kind), p.Conv, p.Row.Payload}, []string{"notice", conv, r.Pending[0].Row.Payload})
 	var c gateway.Content
 	w.must(json.Unmarshal(p.Row.Content, &c))
-	w.same("content", c, gateway.Content{Type: "media", ID: "wamid.a", Media: &gateway.Media{ID: "ma", MIME: "image/png",
+	w.same("content", c, gateway.Content{Type: "media", ID: "wamid.a", Media: &gateway.Media{ID: "ma", MIME: "image/png", Filename: "plan.png",
 		State: gateway.MediaReady, File: file, Size: 9, Event: "ev_a"}})
 	again, err := w.l.EndMedia(w.ctx, &end)
 	w.must(err)
 	w.same("ended twice", again, gateway.RelayResult{})
 	w.same("nothing is due", w.due("shop", 10), []string(nil))
-	w.same("state", w.mediaOf("ev_a").Media.State, gateway.MediaReady)
+	w.same("state and name", []string{string(w.mediaOf("ev_a").Media.State), w.mediaOf("ev_a").Media.Filename}, []string{"ready", "plan.png"})
 	f, err := w.l.File(w.ctx, file)
 	w.must(err)
 	w.same("file", f, gateway.File{File: file, Size: 9, MIME: "image/png", At: end.At.UTC()})

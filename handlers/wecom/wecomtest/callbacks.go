@@ -73,13 +73,15 @@ func (s *Sandbox) Member(userID, text string) (msgID string) {
 
 // Image lets a member send a picture.
 func (s *Sandbox) Image(userID string) (msgID string) {
+	file := s.AddFile("image", "picture.png", "image/png", []byte("\x89PNG\r\n\x1a\n of the sandbox"))
 	return s.deliverMessage(userID, "image",
-		Field{Name: "PicUrl", Value: "https://wework.qpic.example.invalid/" + s.nextID("pic")}, Field{Name: "MediaId", Value: s.nextID("media")})
+		Field{Name: "PicUrl", Value: "https://wework.qpic.example.invalid/" + s.nextID("pic")}, Field{Name: "MediaId", Value: file})
 }
 
 // Voice lets a member send a voice message.
 func (s *Sandbox) Voice(userID string) (msgID string) {
-	return s.deliverMessage(userID, "voice", Field{Name: "MediaId", Value: s.nextID("media")}, Field{Name: "Format", Value: "amr"})
+	file := s.AddFile("voice", "voice.amr", "audio/amr", []byte("#!AMR\n of the sandbox"))
+	return s.deliverMessage(userID, "voice", Field{Name: "MediaId", Value: file}, Field{Name: "Format", Value: "amr"})
 }
 
 func (s *Sandbox) deliverMessage(userID, msgType string, fields ...Field) string {

@@ -132,7 +132,7 @@ func (e *Event) fillIn() {
 	or(&e.Key, "KEY_"+strings.ToUpper(strings.ReplaceAll(e.Kind, "-", "_")))
 	or(&e.Task, "task-made-up-0001")
 	or(&e.Code, "made-up-code-0001")
-	or(&e.Media, "made-up-media-0001")
+	or(&e.Media, madeUpMedia)
 	or(&e.Text, "made up")
 	or(&e.Before, "9c3f97c2ada667dfb5f6d03308d963e1")
 	or(&e.Version, "71217227bbd112ecfe3a49c482195cb4")

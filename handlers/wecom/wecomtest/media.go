@@ -3,7 +3,6 @@ package wecomtest
 import (
 	"bytes"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 	"sync"
@@ -14,6 +13,9 @@ import (
 
 // mediaLife is how long a media id lives. Source: WeCom 90389.
 const mediaLife = 3 * 24 * time.Hour
+
+// madeUpMedia is the id of the file of callbacks that name none. It never ends.
+const madeUpMedia = "made-up-media-0001"
 
 // File is a file that the platform has.
 type File struct {
@@ -26,9 +28,11 @@ type File struct {
 
 // shelf holds the files.
 type shelf struct {
-	mu    sync.Mutex
-	files []File
-	until map[string]time.Time
+	mu     sync.Mutex
+	files  []File
+	until  map[string]time.Time
+	faults []*MediaFault
+	got    int // calls of media/get
 }
 
 // has says what is wrong with a media id in a message of its kind; 0 for nothing.
@@ -52,6 +56,9 @@ func (h *shelf) find(id string, now time.Time) (File, bool) {
 		if f.ID == id && now.Before(h.until[id]) {
 			return f, true
 		}
+	}
+	if id == madeUpMedia { // of callbacks that name no file
+		return File{ID: id, Kind: "file", Name: "made-up.txt", MIME: "text/plain", Body: []byte(madeUpMedia)}, true
 	}
 	return File{}, false
 }
@@ -161,25 +168,4 @@ func readUpload(r *http.Request, kind string) (f File, code int) {
 		}
 		return f, 0
 	}
-}
-
-func (s *Sandbox) getMedia(w http.ResponseWriter, r *http.Request) {
-	q := r.URL.Query()
-	s.desk.Take(w, r, sandbox.OpMedia, sandbox.Call{Account: s.account, Type: "get"}, func() sandbox.Answer {
-		if bad := s.tokens.check(q.Get("access_token")); bad != 0 {
-			return refuse(bad, 0)
-		}
-		if q.Get("media_id") == "" {
-			return refuse(41006, 0)
-		}
-		f, ok := s.shelf.find(q.Get("media_id"), s.o.Now())
-		if !ok {
-			return refuse(40007, 0)
-		}
-		return sandbox.Answer{Status: http.StatusOK, Accepted: true, Body: f.Body, Header: http.Header{
-			"Content-Type":        {f.MIME},
-			"Content-Disposition": {mime.FormatMediaType("attachment", map[string]string{"filename": f.Name})},
-			"Content-Length":      {strconv.Itoa(len(f.Body))},
-		}}
-	}, refuse)
 }
