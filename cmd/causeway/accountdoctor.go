@@ -15,6 +15,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 )
 
@@ -40,6 +41,8 @@ func examineAccount(ctx context.Context, cfg *config.Config, dir *directory, nam
 	switch client := dir.client(cfg.Accounts[at].Platform, name).(type) {
 	case examiner:
 		facts = client.Examine(ctx, callbacksOf(cfg))
+	case wecom.Examined:
+		facts = wecom.Examine(ctx, client, wecomCallbacksOf(cfg))
 	case trier:
 		facts = []handlers.Fact{client.TryCredentials(ctx).Fact()}
 	}
@@ -65,6 +68,19 @@ func callbacksOf(cfg *config.Config) whatsapp.Callbacks {
 	return cb
 }
 
+// wecomCallbacksOf are the endpoints that WeCom may call for a corp's apps.
+func wecomCallbacksOf(cfg *config.Config) wecom.Callbacks {
+	cb := wecom.Callbacks{Names: map[string][]string{}}
+	for i := range cfg.Endpoints {
+		if e := &cfg.Endpoints[i]; e.Platform == "wecom" && e.Kind == "app" {
+			for _, corp := range e.ReceiveIDs {
+				cb.Names[corp] = append(cb.Names[corp], e.Name)
+			}
+		}
+	}
+	return cb
+}
+
 // DoctorAccount asks the platform about one account, with the gateway's client.
 func (x adminAPI) DoctorAccount(ctx context.Context, name string) (admin.Report, error) {
 	return examineAccount(ctx, x.a.o.Config, x.a.dir, name)
@@ -79,7 +95,9 @@ func (c *cli) doctorAccountCommand() *cobra.Command {
 WhatsApp: the access token, its permissions and when it ends; whether an endpoint
 has the app's secret; where Meta delivers callbacks, overrides included; whether
 the app is subscribed; the number's state, health, quality and throughput.
-WeCom: whether corp id, secret, agent id and this machine's address are taken.
+WeCom: whether corp id, secret, agent id and this machine's address are taken (an
+address that is not trusted is named); who can see the app; whether an endpoint
+takes the corp's callbacks, and the addresses that they come from.
 
 A running gateway asks; when none answers, this command does. Nothing is sent and
 nothing is changed.

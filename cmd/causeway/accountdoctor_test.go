@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/handlers/sandbox"
+	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
 )
 
 // With no gateway running, doctor account asks the platform by itself. The
@@ -23,10 +25,11 @@ func TestDoctorAccountFromHere(t *testing.T) {
 store: "sqlite:%s"
 endpoints:
   - {name: meta, platform: whatsapp, app_secret: %q, verify_token: verify-me}
+  - {name: corp, platform: wecom, kind: app, receive_ids: [%s], token: %s, encoding_aes_key: %s}
 accounts:
   - {name: shop-a, platform: whatsapp, phone_number_id: %q, waba_id: "100000000000001", access_token: access-token-1, api_base: %q}
   - {name: corp-a, platform: wecom, kind: app, corp_id: %s, agent_id: %d, secret: %q, api_base: %q}
-`, closedAddress(t), filepath.Join(dir, "data"), testSecret, testPhone, wa.URL(), testCorp, testAgent, testWCSecret, wc.URL())
+`, closedAddress(t), filepath.Join(dir, "data"), testSecret, testCorp, testWCToken, testWCKey, testPhone, wa.URL(), testCorp, testAgent, testWCSecret, wc.URL())
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +48,12 @@ accounts:
 	}
 	show("doctor-account-here", exitOK, "doctor", "account", "shop-a")
 	show("doctor-account-wecom", exitOK, "doctor", "account", "corp-a")
+	wc.SetAgent(wecomtest.Agent{})
+	show("doctor-account-wecom-unseen", exitFailed, "doctor", "account", "corp-a")
+	if _, err := wc.Faults().Add(sandbox.Fault{Op: sandbox.OpRead, Code: 60020}); err != nil {
+		t.Fatal(err)
+	}
+	show("doctor-account-wecom-address", exitFailed, "doctor", "account", "corp-a")
 	show("doctor-account-here-unknown", exitNotFound, "doctor", "account", "nobody")
 	st := wa.Standing()
 	st.Subscribed, st.Health, st.Problem, st.Solution = nil, "BLOCKED", "There is an error with the payment method.", "Add a payment method."

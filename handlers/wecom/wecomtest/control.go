@@ -28,6 +28,9 @@ import (
 //	DELETE /_sandbox/chat    {"chat"}                 the app leaves it: 86008
 //	DELETE /_sandbox/media                            all media ids end
 //	PUT  /_sandbox/owner     {"customer","user"}      only this member has the customer
+//	POST /_sandbox/media-faults  a MediaFault         the bytes of files are wrong
+//	DELETE /_sandbox/media-faults                     they are right again
+//	PUT  /_sandbox/agent     an Agent                 the app in the console
 //	PUT  /_sandbox/callback  {"url"}                  where callbacks go
 //
 // Every errcode of every call comes with POST /_sandbox/faults: {"code": 45009},
@@ -101,6 +104,17 @@ func (s *Sandbox) control() *sandbox.Control {
 		s.ForgetFiles()
 		return map[string]bool{"forgotten": true}, nil
 	})
+	c.Handle("POST media-faults", func(r *http.Request) (any, error) {
+		var f MediaFault
+		if err := sandbox.ReadJSON(r, &f); err != nil {
+			return nil, err
+		}
+		return map[string]bool{"faulty": true}, s.FailMedia(f)
+	})
+	handle("DELETE media-faults", func(*http.Request, *body) (any, error) {
+		s.ClearMediaFaults()
+		return map[string]bool{"faulty": false}, nil
+	})
 	c.Handle("POST simulate", func(r *http.Request) (any, error) {
 		var e Event
 		if err := sandbox.ReadJSON(r, &e); err != nil {
@@ -141,6 +155,14 @@ func (s *Sandbox) control() *sandbox.Control {
 		}
 		s.SetOwner(in.Customer, in.User)
 		return map[string]string{"user": in.User}, nil
+	})
+	c.Handle("PUT agent", func(r *http.Request) (any, error) {
+		var a Agent
+		err := sandbox.ReadJSON(r, &a)
+		if err == nil {
+			s.SetAgent(a)
+		}
+		return a, err
 	})
 	handle("PUT callback", func(_ *http.Request, in *body) (any, error) {
 		s.SetCallbackURL(in.URL)

@@ -75,12 +75,14 @@ type Sandbox struct {
 	shelf    *shelf
 	contacts *contacts
 
-	mu         sync.Mutex
-	unknown    map[string]bool          // folded userids that do not exist
-	unseen     map[string]bool          // members who cannot see the app
-	unlicensed map[string]bool          // members without a license for the API
-	limit      bool                     // the member limit
-	members    map[string]*rate.Limiter // by folded userid
+	mu          sync.Mutex
+	unknown     map[string]bool // folded userids that do not exist
+	unseen      map[string]bool // members who cannot see the app
+	unlicensed  map[string]bool // members without a license for the API
+	agent       Agent
+	callbackIPs []string
+	limit       bool                     // the member limit
+	members     map[string]*rate.Limiter // by folded userid
 }
 
 // New makes a sandbox. It serves by Handler, or on an address of its own after
@@ -115,6 +117,7 @@ func New(o Options) (*Sandbox, error) {
 	s := &Sandbox{
 		o: o, crypt: crypt, closed: make(chan struct{}), origin: hex.EncodeToString(origin[:]),
 		account: o.CorpID + "/" + strconv.FormatInt(o.AgentID, 10),
+		agent:   Agent{Parties: 1}, callbackIPs: []string{"198.51.100.0/24", "203.0.113.9"}, // nobody's
 		unknown: make(map[string]bool), unseen: make(map[string]bool), unlicensed: make(map[string]bool),
 		shelf: &shelf{until: make(map[string]time.Time)}, limit: o.MemberLimit, members: make(map[string]*rate.Limiter),
 		tokens: &tokens{life: o.TokenLife, quota: o.TokenQuota, now: o.Now, expired: make(map[string]bool)},

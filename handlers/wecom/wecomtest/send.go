@@ -28,6 +28,7 @@ func (s *Sandbox) routes() http.Handler {
 	mux.HandleFunc("GET /cgi-bin/externalcontact/get", s.getContact)
 	mux.HandleFunc("POST /cgi-bin/externalcontact/groupchat/get", s.getChat)
 	mux.HandleFunc("POST /cgi-bin/externalcontact/send_welcome_msg", s.sendWelcome)
+	mux.HandleFunc("GET /cgi-bin/getcallbackip", s.getCallbackIP)
 	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeAnswer(w, refuse(40066, 0)) })
 	return mux
