@@ -133,7 +133,7 @@ func (s *Sandbox) spoilt(w http.ResponseWriter, r *http.Request, f *MediaFault, 
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		body = body[:len(body)/2]
 	}
-	_, _ = w.Write(body) //nolint:gosec // the file of a test, as an attachment
+	_, _ = w.Write(body)                      //nolint:gosec // the file of a test, as an attachment
 	_ = http.NewResponseController(w).Flush() // in chunks, so nothing more is declared
 	if f.Slow {
 		select {
