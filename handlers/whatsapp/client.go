@@ -42,6 +42,8 @@ type Client struct {
 
 	// The three pauses of the number: too fast, not healthy, not reachable.
 	throttled, unhealthy, unreached egress.Pause
+
+	forms forms
 }
 
 // NewClient makes a client. The egress client is shared and not closed by it.
@@ -77,9 +79,18 @@ func NewClient(c ClientConfig, e *egress.Client) *Client {
 // waits this pair 4^n seconds, n from 0 with the tries (Meta's own advice);
 // the throttles of the number, an unhealthy account and an unreachable host
 // wait the account, with a growing After.
+//
+// A mobile number of Argentina, Brazil or Mexico that is refused with 131030 is
+// tried once more in the same attempt, in its other form: see otherForm.
 func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
+	return c.sendInForm(ctx, out)
+}
+
+// call makes one call; form is the number to address instead of the recipient's,
+// "" for that one.
+func (c *Client) call(ctx context.Context, out gateway.Outgoing, form string) gateway.Outcome {
 	m := &out.Message
-	body, to, refusal := c.request(ctx, m)
+	body, to, refusal := c.request(ctx, m, form)
 	if refusal != nil {
 		return *refusal
 	}
@@ -100,9 +111,12 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 }
 
 // request makes the body, or the outcome of a message that is not sent now.
-func (c *Client) request(ctx context.Context, m *gateway.Message) (body []byte, to gateway.Identity, refusal *gateway.Outcome) {
+func (c *Client) request(ctx context.Context, m *gateway.Message, form string) (body []byte, to gateway.Identity, refusal *gateway.Outcome) {
 	if to, refusal = fits(m); refusal != nil {
 		return nil, to, refusal
+	}
+	if form != "" {
+		to.As = form
 	}
 	if m.Reply.Type == gateway.ReplyRead {
 		r := readRequest{Product: "whatsapp", Status: "read", MessageID: m.Reply.Quote}
