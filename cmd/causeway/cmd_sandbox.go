@@ -29,7 +29,7 @@ func (c *cli) sandboxCommand() *cobra.Command {
 	var o sandboxOptions
 	cmd := &cobra.Command{
 		Use:   "sandbox",
-		Short: "Run a fake WhatsApp and a fake WeCom",
+		Short: "Run a fake WhatsApp, a fake WeCom, a fake vendor's gateway",
 		Long: `Run a fake WhatsApp Cloud API and a fake WeCom until interrupted: real HTTP, tokens,
 limits, error codes, signed callbacks with retries, statuses and echoes. It prints the
 credentials and a configuration that fits, or with -c FILE takes the credentials from
@@ -73,6 +73,16 @@ and of the fake WeCom:
                              causeway simulate wecom --list names
   POST deliver               {"xml"}: signed, encrypted and delivered
 
+and of the fake vendor's gateway, which runs with --unified-listen, and is the one that
+-c FILE describes:
+
+  POST customer, colleague   {"conversation","text"}: somebody writes
+  POST simulate              {"kind","variant","from",…}: a callback of any kind that
+                             causeway simulate unified --list names
+  PUT  plays                 {"plays"}: whether our messages come back with our marker, with the
+                             id of the answer, as if by hand (manual), or not at all (nothing)
+  POST deliver               any JSON: proven and delivered
+
 Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 		Example: `  causeway sandbox
   causeway sandbox -c causeway.yaml
@@ -96,6 +106,7 @@ Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 	f := cmd.Flags()
 	f.StringVar(&o.whatsapp, "whatsapp-listen", sandboxWhatsApp, "address of the fake WhatsApp; empty for none")
 	f.StringVar(&o.wecom, "wecom-listen", sandboxWeCom, "address of the fake WeCom; empty for none")
+	f.StringVar(&o.unified, "unified-listen", "", "address of a fake vendor's gateway, such as "+sandboxUnified+"; empty for none")
 	f.StringVar(&o.callback, "callback", "http://127.0.0.1:8080", "where the gateway takes webhooks")
 	f.BoolVar(&o.limits, "limits", false, "also keep the platforms' limits per customer")
 	cmd.AddCommand(c.sandboxFaultCommand(), c.sandboxCallsCommand())
@@ -103,15 +114,16 @@ Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 }
 
 type sandboxOptions struct {
-	whatsapp, wecom, callback string
-	limits                    bool
-	config                    *config.Config
+	whatsapp, wecom, unified, callback string
+	limits                             bool
+	config                             *config.Config
 }
 
 // sandboxCredentials are what gateway and fake platforms share.
 type sandboxCredentials struct {
 	WhatsApp whatsappCredentials `json:"whatsapp"`
 	WeCom    wecomCredentials    `json:"wecom"`
+	Unified  unifiedCredentials  `json:"unified,omitzero"`
 }
 
 type whatsappCredentials struct {
@@ -180,7 +192,7 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 
 // sandbox runs the fake platforms until ctx ends.
 func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
-	for name, addr := range map[string]string{"--whatsapp-listen": o.whatsapp, "--wecom-listen": o.wecom} {
+	for name, addr := range map[string]string{"--whatsapp-listen": o.whatsapp, "--wecom-listen": o.wecom, "--unified-listen": o.unified} {
 		if addr == "" {
 			continue
 		}
@@ -188,8 +200,8 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 			return usageError("%s must be a loopback address such as %s: whoever reaches it can make the gateway believe things", name, sandboxWhatsApp)
 		}
 	}
-	if o.whatsapp == "" && o.wecom == "" {
-		return usageError("nothing to run: both addresses are empty")
+	if o.whatsapp == "" && o.wecom == "" && o.unified == "" {
+		return usageError("nothing to run: all addresses are empty")
 	}
 	cred := newSandboxCredentials()
 	if o.config != nil {
@@ -227,6 +239,18 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 		}
 		cred.WeCom.APIBase = s.URL()
 	}
+	if o.unified != "" {
+		cred.Unified = newUnifiedCredentials()
+		s, err := cred.Unified.vendor(o.config, base, log)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		defer closing(&result, s)
+		if err := s.Listen(o.unified); err != nil { //nolint:contextcheck // it listens until Close
+			return &exitError{exitUsage, err}
+		}
+		cred.Unified.APIBase = s.URL()
+	}
 	if err := c.print(cred, func(w io.Writer) { writeSandbox(w, o, &cred) }); err != nil {
 		return failed(err)
 	}
@@ -247,7 +271,7 @@ func isLoopback(host string) bool {
 // them gives nothing away.
 func writeSandbox(w io.Writer, o sandboxOptions, s *sandboxCredentials) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	fields(w, "fake WhatsApp", s.WhatsApp.APIBase, "fake WeCom", s.WeCom.APIBase, "callbacks to", o.callback)
+	fields(w, "fake WhatsApp", s.WhatsApp.APIBase, "fake WeCom", s.WeCom.APIBase, "fake vendor", s.Unified.APIBase, "callbacks to", o.callback)
 	if o.config != nil {
 		line("\nThe credentials are those of the configuration. Its accounts need the addresses")
 		line("above as api_base. Stop with Ctrl-C.")
@@ -280,6 +304,9 @@ func (s *sandboxCredentials) yaml() string {
 		line("  - {name: %s, platform: wecom, kind: app, receive_ids: [%q], token: %q,", wc.Endpoint, wc.CorpID, wc.Token)
 		line("     encoding_aes_key: %q}", wc.EncodingAESKey)
 	}
+	if s.Unified.APIBase != "" {
+		b.WriteString(s.Unified.endpointYAML())
+	}
 	line("accounts:")
 	if wa.APIBase != "" {
 		line("  - {name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q,", wa.Account, wa.PhoneNumberID, wa.WABAID)
@@ -288,6 +315,9 @@ func (s *sandboxCredentials) yaml() string {
 	if wc.APIBase != "" {
 		line("  - {name: %s, platform: wecom, kind: app, corp_id: %q, agent_id: %d, secret: %q,", wc.Account, wc.CorpID, wc.AgentID, wc.Secret)
 		line("     api_base: %q}", wc.APIBase)
+	}
+	if s.Unified.APIBase != "" {
+		b.WriteString(s.Unified.accountYAML())
 	}
 	return b.String()
 }

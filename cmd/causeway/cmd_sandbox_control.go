@@ -21,8 +21,8 @@ import (
 type sandboxControl struct{ platform, at string }
 
 func (s *sandboxControl) flags(cmd *cobra.Command) {
-	cmd.PersistentFlags().StringVar(&s.platform, "platform", "whatsapp", "which fake platform: whatsapp or wecom")
-	cmd.PersistentFlags().StringVar(&s.at, "at", "", "its address (default http://"+sandboxWhatsApp+" or http://"+sandboxWeCom+")")
+	cmd.PersistentFlags().StringVar(&s.platform, "platform", "whatsapp", "which fake platform: whatsapp, wecom or unified")
+	cmd.PersistentFlags().StringVar(&s.at, "at", "", "its address (default http://"+sandboxWhatsApp+", http://"+sandboxWeCom+" or http://"+sandboxUnified+")")
 }
 
 func (s *sandboxControl) base() (*url.URL, error) {
@@ -33,8 +33,10 @@ func (s *sandboxControl) base() (*url.URL, error) {
 			at = sandboxWhatsApp
 		case "wecom":
 			at = sandboxWeCom
+		case "unified":
+			at = sandboxUnified
 		default:
-			return nil, usageError("--platform must be whatsapp or wecom")
+			return nil, usageError("--platform must be whatsapp, wecom or unified")
 		}
 	}
 	if !strings.Contains(at, "://") {

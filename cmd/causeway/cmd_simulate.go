@@ -24,7 +24,7 @@ func (c *cli) simulateCommand() *cobra.Command {
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	parent.AddCommand(c.simulateWhatsAppCommand(), c.simulateWeComCommand())
+	parent.AddCommand(c.simulateWhatsAppCommand(), c.simulateWeComCommand(), c.simulateUnifiedCommand())
 	return parent
 }
 

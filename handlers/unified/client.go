@@ -115,6 +115,13 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 	return c.answered(m, resp, values["to"])
 }
 
+// Fits says whether the message may be taken as far as can be told without a call:
+// nil, or a *gateway.FieldError.
+func (c *Client) Fits(m *gateway.Message) error {
+	_, _, refusal := c.prepare(m)
+	return gateway.Misfit(refusal)
+}
+
 // prepare finds the call for a reply and what stands in it.
 func (c *Client) prepare(m *gateway.Message) (*call, map[string]string, *gateway.Outcome) {
 	r := &m.Reply
