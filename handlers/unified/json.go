@@ -121,8 +121,11 @@ func skip(b []byte, i int) int {
 			}
 		}
 	}
-	for i < len(b) && !bytes.ContainsRune([]byte(",]} \t\n\r"), rune(b[i])) {
-		i++
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case ',', ']', '}', ' ', '\t', '\n', '\r':
+			return i
+		}
 	}
 	return i
 }
