@@ -63,7 +63,8 @@ and of the fake WhatsApp:
   POST deliver               any JSON: signed and delivered
   POST verify                {"verify_token"}: the GET that Meta makes for a callback URL
   PUT  callback              {"url"}: where callbacks go
-  PUT  limits                {"pair"}: one message in 6 s to one customer
+  PUT  limits                {"pair","window","known"}: one message in 6 s to one customer; 131047 to
+                             who did not write within 24 hours; unknown groups and messages
   PUT  standing              what is told of the token, the number and the subscriptions
 
 and of the fake WeCom:
@@ -213,7 +214,7 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 		w := cred.WhatsApp
 		s, err := whatsapptest.New(whatsapptest.Options{
 			AppSecret: w.AppSecret, AccessToken: w.AccessToken, PhoneNumberID: w.PhoneNumberID, WABAID: w.WABAID,
-			CallbackURL: base + webhookPath("whatsapp", w.Endpoint), PairLimit: o.limits, Log: log,
+			CallbackURL: base + webhookPath("whatsapp", w.Endpoint), Rules: whatsapptest.Rules{Pair: o.limits, Window: o.limits}, Log: log,
 		})
 		if err != nil {
 			return &exitError{exitUsage, err}

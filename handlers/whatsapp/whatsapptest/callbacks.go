@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +37,20 @@ func (s *Sandbox) wamid(number string, out bool) string {
 	return wamid(number, strings.ToUpper(fmt.Sprintf("%s%08X", s.origin, s.ids.Add(1))), out)
 }
 
+// serial is the number of an id that this sandbox made; 0 for any other.
+func (s *Sandbox) serial(id string) uint64 {
+	record, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(id, "wamid."))
+	if err != nil {
+		return 0
+	}
+	_, number, _ := strings.Cut(string(record), strings.ToUpper(s.origin))
+	n, err := strconv.ParseUint(strings.TrimRight(number, "\x00"), 16, 64)
+	if err != nil || n > s.ids.Load() {
+		return 0
+	}
+	return n
+}
+
 // business is our side as callbacks name it.
 func (s *Sandbox) business() Business {
 	return Business{PhoneNumberID: s.o.PhoneNumberID, WABAID: s.o.WABAID, Number: s.o.DisplayNumber, NewID: s.wamid, Now: s.o.Now}
@@ -50,6 +66,9 @@ func (s *Sandbox) Body(e Event) (id string, body []byte, err error) {
 		e.ID = s.wamid(e.Customer.phone(), k.Class == gateway.KindStatus || k.Class == gateway.KindEcho)
 	}
 	body, err = s.business().Callback(e).Body()
+	if err == nil {
+		s.heard(&e, k.Class)
+	}
 	return e.ID, body, err
 }
 

@@ -14,7 +14,7 @@ import (
 //	POST /_sandbox/colleague  {"to","text"}      a colleague writes by hand
 //	POST /_sandbox/deliver    any JSON body      signed and delivered
 //	POST /_sandbox/verify     {"verify_token"}   the GET verification
-//	PUT  /_sandbox/limits     {"pair": bool}     the pair limit
+//	PUT  /_sandbox/limits     fields of Rules    what is not named stays
 //	PUT  /_sandbox/callback   {"url"}            where callbacks go
 //	PUT  /_sandbox/standing   fields of Standing what is told of token and number
 //
@@ -59,11 +59,11 @@ func (s *Sandbox) control() *sandbox.Control {
 		return map[string]bool{"verified": true}, s.VerifyCallback(r.Context(), in.Token)
 	})
 	c.Handle("PUT limits", func(r *http.Request) (any, error) {
-		var in struct{ Pair bool }
+		in := *s.rules.Load()
 		if err := sandbox.ReadJSON(r, &in); err != nil {
 			return nil, err
 		}
-		s.SetPairLimit(in.Pair)
+		s.SetRules(in)
 		return in, nil
 	})
 	c.Handle("PUT standing", func(r *http.Request) (any, error) {

@@ -20,7 +20,7 @@ func TestPairLimit(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	now := time.Now()
-	s := start(t, whatsapptest.Options{PairLimit: true, Now: func() time.Time {
+	s := start(t, whatsapptest.Options{Rules: whatsapptest.Rules{Pair: true}, Now: func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		return now
@@ -45,7 +45,7 @@ func TestPairLimit(t *testing.T) {
 	if first != 200 || second != 400 {
 		t.Errorf("after 6 s: %d, %d; want one message only", first, second)
 	}
-	s.SetPairLimit(false)
+	s.SetRules(whatsapptest.Rules{})
 	if status, _ := send(t, s, "+15550100025", "x", "c"); status != 200 {
 		t.Error("refused with the limit off")
 	}

@@ -178,6 +178,14 @@ func (p *people) participants(group string) []Participant {
 	}
 }
 
+// hasGroup says whether a group was set.
+func (p *people) hasGroup(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.groups[id]
+	return ok
+}
+
 // groupIDs lists the groups that were set.
 func (p *people) groupIDs() []string {
 	p.mu.Lock()

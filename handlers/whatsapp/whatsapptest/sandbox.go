@@ -40,9 +40,8 @@ type Options struct {
 	Retry []time.Duration
 	// Workers is how many callbacks are delivered at once. 0 means 16.
 	Workers int
-	// PairLimit turns on Meta's limit of one message in 6 s to one customer,
-	// with a burst of 45: beyond it the answer is 131056.
-	PairLimit bool
+	// Rules are kept from the beginning.
+	Rules Rules
 	// WaID maps a number as addressed to the wa_id that the answer tells
 	// (Brazil's and Mexico's differ); nil or "" for the number itself.
 	WaID func(number string) string
@@ -62,7 +61,7 @@ type Sandbox struct {
 	closed   chan struct{}
 	close    sync.Once
 	callback atomic.Pointer[string]
-	pair     atomic.Bool
+	rules    atomic.Pointer[Rules]
 
 	ids    atomic.Uint64
 	origin string // makes the ids of this sandbox unlike another one's
@@ -74,6 +73,8 @@ type Sandbox struct {
 
 	mu    sync.Mutex
 	pairs map[string]*rate.Limiter // by recipient
+	wrote map[string]time.Time     // by number and BSUID: their last message
+	named map[string]struct{}      // ids of messages that callers chose
 }
 
 // New makes a sandbox. It serves by Handler, or on an address of its own after
@@ -104,8 +105,9 @@ func New(o Options) (*Sandbox, error) {
 	if _, err := rand.Read(origin[:]); err != nil {
 		return nil, err
 	}
-	s := &Sandbox{o: o, closed: make(chan struct{}), pairs: make(map[string]*rate.Limiter), origin: hex.EncodeToString(origin[:])}
-	s.pair.Store(o.PairLimit)
+	s := &Sandbox{o: o, closed: make(chan struct{}), pairs: make(map[string]*rate.Limiter), wrote: make(map[string]time.Time),
+		named: make(map[string]struct{}), origin: hex.EncodeToString(origin[:])}
+	s.SetRules(o.Rules)
 	s.SetStanding(goodStanding())
 	if err := s.SetTemplate(Template{Name: "hello_world", Language: "en_US"}); err != nil {
 		return nil, err
@@ -129,14 +131,6 @@ func (s *Sandbox) Handler() http.Handler { return s.Server }
 
 // SetCallbackURL sets where callbacks go from now on.
 func (s *Sandbox) SetCallbackURL(u string) { s.callback.Store(&u) }
-
-// SetPairLimit turns the pair limit on or off; turning it on forgets debts.
-func (s *Sandbox) SetPairLimit(on bool) {
-	s.mu.Lock()
-	clear(s.pairs)
-	s.mu.Unlock()
-	s.pair.Store(on)
-}
 
 // Calls is the log of send calls, oldest first.
 func (s *Sandbox) Calls() []sandbox.Call { return s.desk.Calls.Calls() }

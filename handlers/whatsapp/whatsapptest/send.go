@@ -67,12 +67,13 @@ func (s *Sandbox) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	if b.Status != "" || b.MessageID != "" {
 		call := sandbox.Call{Account: s.o.PhoneNumberID, Type: "read"}
-		s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return read(b) }, refuse)
+		s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return s.markedRead(b) }, refuse)
 		return
 	}
 	to := s.address(b)
 	m := sending{body: b, to: to}
 	m.words, m.voice, m.objection = s.content(b, to)
+	m.target = reactedTo(b)
 	call := sandbox.Call{Account: s.o.PhoneNumberID, Type: or(b.Type, "text"), To: strings.TrimPrefix(to.input, "+"), Text: m.words, Marker: b.Marker}
 	s.desk.Take(w, r, sandbox.OpSend, call, func() sandbox.Answer { return s.judge(&m) }, refuse)
 }
@@ -93,10 +94,13 @@ func readBody(r *http.Request, raw []byte) (*sendBody, *objection) {
 	return &b, nil
 }
 
-// read answers the marking of a message as read. No status follows.
-func read(b *sendBody) sandbox.Answer {
-	if o := markRead(b); o != nil {
+// markedRead answers the marking of a message as read. No status follows.
+func (s *Sandbox) markedRead(b *sendBody) sandbox.Answer {
+	switch o := markRead(b); {
+	case o != nil:
 		return object(o)
+	case s.unknownMessage(b.MessageID):
+		return object(wrong("message_id", "is of no message of this number"))
 	}
 	return sandbox.Answer{Status: http.StatusOK, Header: jsonHeader(), Body: []byte(`{"success":true}`), Accepted: true}
 }
@@ -107,6 +111,7 @@ type sending struct {
 	to        address
 	words     string
 	voice     bool
+	target    string     // of a reaction
 	objection *objection // to its content
 }
 
@@ -169,15 +174,18 @@ func (s *Sandbox) judge(m *sending) sandbox.Answer {
 		return object(m.objection)
 	case to.group && !slices.Contains([]string{"", "text", "image", "audio", "video", "document", "sticker", "template"}, b.Type):
 		return object(&objection{131051, "groups take texts, media and templates only"})
+	case to.group && s.unknownGroup(to.input):
+		return refuse(131041, 0)
 	case to.group && len(s.people.participants(to.input)) == 0:
 		return refuse(131020, 0)
 	}
 	if o := quoted(b); o != nil {
 		return object(o)
 	}
-	if s.pair.Load() && !s.pairAllows(to.input) {
+	if s.rules.Load().Pair && !s.pairAllows(to.input) {
 		return refuse(131056, 0)
 	}
+	later := s.laterFailure(m)
 	id := s.wamid(to.waID, true)
 	message := map[string]string{"id": id}
 	if status := s.messageStatus(b); status != "" {
@@ -190,6 +198,9 @@ func (s *Sandbox) judge(m *sending) sandbox.Answer {
 	return sandbox.Answer{
 		Status: http.StatusOK, Header: jsonHeader(), Body: body, Accepted: true, MessageID: id,
 		Taken: func(a sandbox.Aftermath) {
+			if a.FailCode == 0 {
+				a.FailCode = later
+			}
 			s.queueStatuses(taken{id: id, marker: b.Marker, to: to, kind: b.Type, voice: m.voice}, a)
 		},
 	}

@@ -252,6 +252,17 @@ func reaction(raw json.RawMessage) (words string, voice bool, o *objection) {
 	return *r.Emoji, false, knownID("reaction.message_id", r.MessageID)
 }
 
+// reactedTo is the message that a reaction is about; "" for none.
+func reactedTo(b *sendBody) string {
+	var r struct {
+		MessageID string `json:"message_id"`
+	}
+	if b.Type != "reaction" || json.Unmarshal(b.Reaction, &r) != nil {
+		return ""
+	}
+	return r.MessageID
+}
+
 // knownID objects to what cannot be the id of a message.
 func knownID(path, id string) *objection {
 	switch {
