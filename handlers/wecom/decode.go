@@ -43,17 +43,21 @@ func (e *Endpoint) Decode(p *gateway.Payload) (items []gateway.Item, keyFP strin
 	return []gateway.Item{it}, keyFP, nil
 }
 
-// decodeInner reads one decrypted document.
+// decodeInner reads one decrypted document, which is XML, or JSON where an app is
+// set up for it: the first character tells.
 func decodeInner(frame opened) (gateway.Item, error) {
-	fields, err := parseInner(frame.text, maxInnerNodes)
+	var fields []field
+	var raw json.RawMessage
+	var err error
+	if bytes.HasPrefix(bytes.TrimLeft(bytes.TrimPrefix(frame.text, []byte("\ufeff")), " \t\r\n"), []byte("{")) {
+		fields, raw, err = parseInnerJSON(bytes.TrimPrefix(frame.text, []byte("\ufeff")), maxInnerNodes)
+	} else {
+		fields, raw, err = parseInnerXML(frame.text)
+	}
 	if err != nil {
 		return gateway.Item{}, err
 	}
 	doc, err := index(fields)
-	if err != nil {
-		return gateway.Item{}, err
-	}
-	raw, err := xmlAsJSON(frame.text)
 	if err != nil {
 		return gateway.Item{}, err
 	}
@@ -82,6 +86,14 @@ func decodeInner(frame opened) (gateway.Item, error) {
 		fillMessage(&it, doc, msgType)
 	}
 	return it, nil
+}
+
+func parseInnerXML(doc []byte) (fields []field, raw json.RawMessage, err error) {
+	if fields, err = parseInner(doc, maxInnerNodes); err != nil {
+		return nil, nil, err
+	}
+	raw, err = xmlAsJSON(doc)
+	return fields, raw, err
 }
 
 // accountOf names our side: "<corp>/<agent>" for what belongs to an app,

@@ -19,7 +19,7 @@ func TestUndecodable(t *testing.T) {
 	for name, doc := range map[string][]byte{
 		"empty":             {},
 		"text":              []byte("hello"),
-		"JSON":              []byte(`{"msgtype":"text"}`),
+		"JSON of nobody":    []byte(`{"msgtype":"text"}`),
 		"only a root":       []byte("<xml/>"),
 		"cut":               read(t, "hard_truncated.xml"),
 		"cut after a tag":   []byte("<xml>" + message),

@@ -101,6 +101,8 @@
 //     URL is addressed to the suite or the corp is contradictory: receive_ids is a
 //     set.
 //   - The JSON envelope of an app is in a commented-out part of 90238 and printed
-//     differently in 90968: read in either spelling. What is inside stays XML; a
-//     JSON document inside was never seen and is undecodable.
+//     differently in 90968: read in either spelling. What is inside may be JSON
+//     too; no page shows one. It is read by the names of the XML in any case, with
+//     lists for elements that repeat: the same items, and for messages the same
+//     keys. The key of what has no MsgId is over the bytes that came.
 package wecom
