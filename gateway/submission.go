@@ -113,10 +113,24 @@ func unreadable(err error) *FieldError {
 	if errors.As(err, &wrong) && wrong.Field != "" {
 		return &FieldError{wrong.Field, "must not be a " + wrong.Value}
 	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok && len(name) < 60 {
-		return &FieldError{strings.Trim(name, `"`), "is not a field of a reply"}
+	if name, ok := UnknownField(err); ok {
+		if name == "" {
+			return &FieldError{"", "has a field that no reply has"}
+		}
+		return &FieldError{name, "is not a field of a reply"}
 	}
 	return &FieldError{"", "must be one JSON object, a reply"}
+}
+
+// UnknownField says whether the JSON reader met a field that is not known, and its
+// name when it is one as we write them: any other may hold what is not to be shown.
+func UnknownField(err error) (name string, ok bool) {
+	name, ok = strings.CutPrefix(err.Error(), "json: unknown field ")
+	name = strings.Trim(name, `"`)
+	if len(name) > 40 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "" {
+		name = ""
+	}
+	return name, ok
 }
 
 // Misfit is the error for a reply that a platform's client would refuse with this

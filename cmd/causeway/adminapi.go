@@ -170,7 +170,7 @@ func (x adminAPI) Requeue(ctx context.Context, id, by string) error {
 		return err
 	}
 	if len(r.Merged) > 0 {
-		x.a.broker.merged(r.Merged)
+		x.a.merged(r.Merged)
 	}
 	if r.Pending != nil {
 		x.a.broker.added([]gateway.Pending{*r.Pending})

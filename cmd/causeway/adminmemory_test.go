@@ -31,6 +31,8 @@ type memoryAPI struct {
 	apps      []admin.ApplicationState
 	conv      *gateway.Conversation
 	messages  []gateway.Message
+	attempts  []gateway.Attempt
+	submitted *gateway.Submission
 	runs      map[string]admin.ReplayRequest
 	report    admin.Report
 	account   admin.Report
@@ -254,6 +256,35 @@ func (m *memoryAPI) Messages(_ context.Context, state gateway.MessageState, _ in
 		}
 	}
 	return out, err
+}
+
+func (m *memoryAPI) Submit(_ context.Context, s *gateway.Submission) (gateway.Submitted, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.submitted = s
+	m.did("sent %d to %q %v of %s by %s", len(s.Replies), s.Conv, s.Chat.Identities, s.Account, s.By)
+	return gateway.Submitted{ID: sampleMessage, Conv: sampleConv, State: gateway.MessageWaiting, Messages: []string{sampleMessage}}, err
+}
+
+func (m *memoryAPI) Message(_ context.Context, id string) (*gateway.Message, []gateway.Attempt, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	for i := range m.messages {
+		if m.messages[i].ID == id {
+			return &m.messages[i], m.attempts, err
+		}
+	}
+	return nil, nil, gateway.ErrNotFound
+}
+
+func (m *memoryAPI) CancelMessage(_ context.Context, id, by string) error {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if id != sampleMessage {
+		return gateway.ErrConflict
+	}
+	m.did("cancelled %s by %s", id, by)
+	return err
 }
 
 func (m *memoryAPI) DoctorAccount(_ context.Context, name string) (admin.Report, error) {

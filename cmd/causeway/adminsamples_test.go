@@ -17,10 +17,11 @@ var (
 )
 
 const (
-	sampleConv  = "abcdefghijklmnopqrstuvwxyz"
-	sampleEvent = "ev_234567abcdefghijklmnopqrst"
-	sampleDead  = "dl_01K2F0000000000000000000AA"
-	sampleDead2 = "dl_01K2F0000000000000000000AB"
+	sampleConv    = "abcdefghijklmnopqrstuvwxyz"
+	sampleEvent   = "ev_234567abcdefghijklmnopqrst"
+	sampleDead    = "dl_01K2F0000000000000000000AA"
+	sampleDead2   = "dl_01K2F0000000000000000000AB"
+	sampleMessage = "ms_01K2F0000000000000000000AC"
 	// sampleBody has bytes that no text has, to see that they come out as they are.
 	sampleBody = "{\"object\":\"whatsapp_business_account\"}\r\n\x00\xff"
 )
@@ -97,9 +98,11 @@ func sampleAPI() *memoryAPI {
 			},
 		},
 		messages: []gateway.Message{{
-			ID: "ms_01K2F0000000000000000000AC", App: "support", Platform: "whatsapp", Account: "shop-a", Conv: sampleConv, Event: sampleEvent,
+			ID: sampleMessage, Task: sampleMessage, Parts: 1, App: "support", Platform: "whatsapp", Account: "shop-a", Conv: sampleConv, Event: sampleEvent,
 			State: gateway.MessageUnknown, Reason: "timeout", Attempts: 1, DueAt: sampleTime, Reply: gateway.Reply{Type: "text", Text: "SECRET TEXT"},
 		}},
+		attempts: []gateway.Attempt{{N: 1, StartedAt: sampleTime, EndedAt: later(time.Second),
+			Outcome: &gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "timeout", Detail: "the platform did not answer\x1b[0m"}}},
 		report: admin.Report{OK: false, Findings: []admin.Finding{
 			{Level: "error", What: "events wait and no worker asks for them", Name: "watch", Count: 1, Since: &oldest, Do: "start a worker for watch"},
 			{Level: "warning", What: "callbacks did not verify", Name: "rejects", Count: 2,

@@ -87,13 +87,31 @@ type rejectView struct {
 
 // messageView is an outgoing message without its text.
 type messageView struct {
-	ID       string    `json:"id"`
-	App      string    `json:"app"`
-	Account  string    `json:"account"`
-	Conv     string    `json:"conv"`
-	DueAt    time.Time `json:"due_at"`
-	Attempts int       `json:"attempts"`
-	Reason   string    `json:"reason"`
+	ID         string              `json:"id"`
+	Task       string              `json:"task"`
+	Part       int                 `json:"part"`
+	Parts      int                 `json:"parts"`
+	App        string              `json:"app"`
+	Event      string              `json:"event"`
+	Account    string              `json:"account"`
+	Conv       string              `json:"conv"`
+	Type       string              `json:"type"`
+	State      string              `json:"state"`
+	Reason     string              `json:"reason"`
+	DueAt      time.Time           `json:"due_at"`
+	ExpiresAt  *time.Time          `json:"expires_at"`
+	NextAt     *time.Time          `json:"next_at"`
+	Attempts   int                 `json:"attempts"`
+	ExternalID string              `json:"external_id"`
+	Delivery   gateway.StatusState `json:"delivery"`
+	Failed     *gateway.Problem    `json:"failed"`
+	Calls      []struct {
+		N         int       `json:"n"`
+		StartedAt time.Time `json:"started_at"`
+		Outcome   string    `json:"outcome"`
+		Code      string    `json:"code"`
+		Detail    string    `json:"detail"`
+	} `json:"calls"`
 }
 
 // query makes a query of name and value pairs and leaves out empty ones.

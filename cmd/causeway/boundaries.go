@@ -23,6 +23,7 @@ func sideBoundaries() []string {
 		"gate.resolving", "gate.resolved", "gate.withdrawn",
 		"readmit.verified", "readmit.archived",
 		"replay.read", "replay.relayed", "replay.ending",
+		"submit.checked", "submit.committed",
 		"media.stored", "media.committed",
 	}
 }

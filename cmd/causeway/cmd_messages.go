@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -8,15 +9,15 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// messagesCommand lists outgoing messages by state.
+// messagesCommand shows outgoing messages and takes them back.
 func (c *cli) messagesCommand() *cobra.Command {
 	messages := &cobra.Command{
 		Use:   "messages",
-		Short: "List outgoing messages by state",
+		Short: "List outgoing messages, show one, cancel one that waits",
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	messages.AddCommand(c.messagesListCommand())
+	messages.AddCommand(c.messagesListCommand(), c.messagesShowCommand(), c.messagesCancelCommand())
 	return messages
 }
 
@@ -41,6 +42,52 @@ never repeated by us), expired, cancelled, held (waits for replay release).`,
 	cmd.Flags().StringVar(&state, "state", string(gateway.MessageUnknown), "the state")
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
 	return cmd
+}
+
+func (c *cli) messagesShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show a message with the calls made for it; no text",
+		Example: "  causeway messages show ms_01JDRX5S3V8P9A6K2M4N7Q0T1W",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return fetched(cmd, c, nil, printMessage, "messages", args[0])
+		},
+	}
+}
+
+func (c *cli) messagesCancelCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Take back a message that waits, and the parts behind it",
+		Long: `Take back a message that waits, and the later parts of its task: by the id that
+causeway send printed, the whole of it. What is being sent or may have left cannot
+be taken back here; exit code 1 then, and nothing is changed.`,
+		Example: "  causeway messages cancel ms_01JDRX5S3V8P9A6K2M4N7Q0T1W",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return posted(cmd, c, nil, nil, func(w io.Writer, m messageView) {
+				_, _ = fmt.Fprintln(w, m.ID+" is cancelled")
+			}, "messages", args[0], "cancel")
+		},
+	}
+}
+
+func printMessage(w io.Writer, m messageView) {
+	asked := "submitted"
+	if m.App != "" {
+		asked = m.App + ", answering " + m.Event
+	}
+	fields(w, "message", m.ID, "task", fmt.Sprintf("%s, part %d of %d", m.Task, m.Part+1, m.Parts), "asked for by", asked, "account", m.Account,
+		"conversation", m.Conv, "type", printable(m.Type, 20), "state", m.State, "reason", printable(m.Reason, 60), "due", instant(m.DueAt),
+		"expires", instantOf(m.ExpiresAt), "next try", instantOf(m.NextAt), "platform's id", printable(m.ExternalID, 120),
+		"delivery", delivery(m.Delivery, m.Failed))
+	_, _ = fmt.Fprintln(w)
+	rows := make([][]string, 0, len(m.Calls))
+	for _, a := range m.Calls {
+		rows = append(rows, []string{number(a.N), instant(a.StartedAt), orDash(a.Outcome), orDash(printable(a.Code, 24)), orDash(printable(a.Detail, 100))})
+	}
+	table(w, "no calls were made for it", []string{"CALL", "BEGUN", "OUTCOME", "CODE", "DETAIL"}, rows)
 }
 
 func printMessages(w io.Writer, list messageList, state string) {

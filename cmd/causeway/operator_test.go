@@ -59,6 +59,15 @@ func TestOperatorCommands(t *testing.T) {
 		{name: "conv-show", args: []string{"conv", "show", sampleConv}},
 		{name: "messages-ls", args: []string{"messages", "ls"}},
 		{name: "messages-ls-none", args: []string{"messages", "ls", "--state", "held"}},
+		{name: "messages-show", args: []string{"messages", "show", sampleMessage}},
+		{name: "messages-show-unknown", args: []string{"messages", "show", "ms_01K2F0000000000000000000ZZ"}, code: exitNotFound},
+		{name: "messages-cancel", args: []string{"messages", "cancel", sampleMessage}, deeds: []string{"cancelled " + sampleMessage + " by root"}},
+		{name: "messages-cancel-late", args: []string{"messages", "cancel", "ms_01K2F0000000000000000000ZZ"}, code: exitFailed},
+		{name: "send", args: []string{"send", "--account", "shop-a", "--to", "phone:+49 151 0000000", "one", "two"},
+			deeds: []string{`sent 2 to "" [{phone 491510000000  false}] of shop-a by root`}},
+		{name: "send-conv", args: []string{"send", "--account", "shop-a", "--conv", sampleConv, "--content", "testdata/send/parts.json"},
+			deeds: []string{`sent 2 to "` + sampleConv + `" [] of shop-a by root`}},
+		{name: "send-bad", args: []string{"send", "--account", "Shop", "--to", "fax:1", "--key", "ä", "--content", "testdata/send/bad.json"}, code: exitUsage},
 		{name: "sums", args: []string{"sums"}},
 		{name: "sums-quick", args: []string{"sums", "--quick"}},
 		{name: "doctor", args: []string{"doctor"}, code: exitFailed},
@@ -128,7 +137,8 @@ func TestJSONIsTheAnswer(t *testing.T) {
 	for _, args := range [][]string{
 		{"apps"}, {"archive", "ls"}, {"archive", "show", samplePayloadID}, {"rejects", "ls"}, {"rejects", "show", "17"},
 		{"rejects", "readmit", "17"}, {"replay", "--sealed"}, {"dead", "ls"}, {"dead", "show", sampleDead}, {"dead", "requeue", sampleDead},
-		{"pause", "app", "support"}, {"conv", "show", sampleConv}, {"messages", "ls"}, {"sums"}, {"doctor"}, {"doctor", "account", "shop-a"}, {"adopt", "--yes"},
+		{"pause", "app", "support"}, {"conv", "show", sampleConv}, {"messages", "ls"}, {"messages", "show", sampleMessage}, {"messages", "cancel", sampleMessage},
+		{"send", "--account", "a", "text"}, {"sums"}, {"doctor"}, {"doctor", "account", "shop-a"}, {"adopt", "--yes"},
 	} {
 		got := runCommand(t, append(args, "--json", "--admin", s.URL, "--token", adminRights)...)
 		var v map[string]any

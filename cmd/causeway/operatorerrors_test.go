@@ -32,6 +32,7 @@ func TestUnreachableGateway(t *testing.T) {
 	addr := closedAddress(t)
 	for _, args := range [][]string{
 		{"apps"}, {"archive", "ls"}, {"dead", "requeue", sampleDead, sampleDead2}, {"replay", "--sealed"}, {"sums"}, {"adopt", "--yes"},
+		{"send", "--account", "a", "--to", "phone:491510000000", "hello"},
 	} {
 		got := runCommand(t, append(args, "--admin", "http://"+addr, "--token", adminRights)...)
 		if got.code != exitUnreachable || got.out != "" {
@@ -41,6 +42,9 @@ func TestUnreachableGateway(t *testing.T) {
 			if !strings.Contains(got.err, want) {
 				t.Errorf("%v: %q does not say %q", args, got.err, want)
 			}
+		}
+		if args[0] == "send" != strings.Contains(got.err, "repeated with --key cli_") || strings.Contains(got.err, "491510000000") {
+			t.Errorf("%v: %q", args, got.err)
 		}
 		if strings.Contains(got.err, adminRights) || strings.Contains(got.err, "/api/v1") {
 			t.Errorf("%v: %q says too much", args, got.err)
@@ -125,11 +129,21 @@ func TestUsageErrors(t *testing.T) {
 		"conv id --platform wecom --account a ''":     "empty",
 		"conv id --platform whatsapp --account a Ann": "not a phone number",
 		"conv id --platform wecom --account a --kind telex Ann": "--kind must be",
-		"adopt":                 "--yes",
-		"doctor --nonsense":     "unknown flag",
-		"doctor account":        "accepts 1 arg",
-		"doctor nonsense":       "unknown command",
-		"messages ls --limit x": "invalid argument",
+		"send hello":                             "required flag",
+		"send --account a":                       "texts or --content",
+		"send --account a hello --content x":     "texts or --content",
+		"send --account a --content nowhere":     "--content",
+		"send --account a --to 4915 hello":       "KIND:NAME",
+		"send --account a --to phone:Ann hello":  "not a phone number",
+		"send --account a hello --at tomorrow":   "--at",
+		"send --account a hello --expires 25:00": "--expires",
+		"messages show":                          "accepts 1 arg",
+		"messages cancel":                        "accepts 1 arg",
+		"adopt":                                  "--yes",
+		"doctor --nonsense":                      "unknown flag",
+		"doctor account":                         "accepts 1 arg",
+		"doctor nonsense":                        "unknown command",
+		"messages ls --limit x":                  "invalid argument",
 	} {
 		args := strings.Fields(line)
 		for i := range args {

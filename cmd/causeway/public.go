@@ -106,10 +106,19 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// merged tells of conversations that became one: the gates, and the sender, since
+// messages for later may have moved.
+func (a *app) merged(merges []gateway.Merge) {
+	a.broker.merged(merges)
+	for _, m := range merges {
+		a.sender.Wake(m.Into)
+	}
+}
+
 // relayed hands on what a transaction of the relay made.
 func (a *app) relayed(r gateway.RelayResult) {
 	if len(r.Merged) > 0 {
-		a.broker.merged(r.Merged)
+		a.merged(r.Merged)
 	}
 	if len(r.Pending) > 0 {
 		a.broker.added(r.Pending)

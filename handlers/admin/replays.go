@@ -1,11 +1,6 @@
 package admin
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
-	"net/http"
-
 	"github.com/gin-gonic/gin"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -14,14 +9,8 @@ import (
 func (r *router) replay(c *gin.Context) {
 	p := query(c)
 	var q ReplayRequest
-	dec := json.NewDecoder(c.Request.Body)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&q); err != nil {
-		r.unreadable(c, err)
+	if !r.read(c, p, &q, "run, payload, conv, since, until, endpoint, sealed, send_replies") {
 		return
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		p.bad("body", "must be one JSON object")
 	}
 	q.check(p)
 	if err := p.err(); err != nil {
@@ -30,22 +19,6 @@ func (r *router) replay(c *gin.Context) {
 	}
 	started, err := r.API.StartReplay(c.Request.Context(), q, by(c))
 	r.answer(c, started, err)
-}
-
-// unreadable answers a body that is not the JSON asked for, naming the field
-// where the reader knows it.
-func (r *router) unreadable(c *gin.Context, err error) {
-	var tooLarge *http.MaxBytesError
-	var wrongType *json.UnmarshalTypeError
-	field, detail := "body", "must be one JSON object with fields of run, payload, conv, since, until, endpoint, sealed, send_replies"
-	switch {
-	case errors.As(err, &tooLarge):
-		problem(c, http.StatusRequestEntityTooLarge, "the body is too large", nil)
-		return
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		field, detail = wrongType.Field, "must not be a "+wrongType.Value
-	}
-	r.fail(c, &InvalidError{Fields: []InvalidField{{Field: field, Detail: detail}}})
 }
 
 // check notes what cannot be used: exactly one thing is replayed.

@@ -38,6 +38,9 @@ type router struct {
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
 //	GET  /api/v1/messages                       viewer; ?state limit
+//	GET  /api/v1/messages/{id}                  viewer
+//	POST /api/v1/messages                       operator; the body is a SubmitForm
+//	POST /api/v1/messages/{id}/cancel           operator; while it waits
 //	GET  /api/v1/media                          viewer; ?event account state before limit
 //	GET  /api/v1/media/{file}                   viewer; the bytes, ranges too
 //	POST /api/v1/media                          operator; the body is a file to be sent
@@ -99,6 +102,9 @@ func NewRouter(o Options) http.Handler {
 	if a, ok := o.API.(Adopter); ok {
 		admin.POST("/adopt", r.adopt(a))
 	}
+	if a, ok := o.API.(Submissions); ok {
+		r.submissionRoutes(a, e, viewer, operator)
+	}
 	if m, ok := o.API.(Media); ok {
 		r.mediaRoutes(m, viewer, e.Group("/api/v1", r.allow(RoleViewer), patient), e.Group("/api/v1", r.allow(RoleOperator), patient))
 	}
@@ -125,9 +131,14 @@ func noStore(c *gin.Context) {
 // bounded limits the request's body, and lets a recount or a readmission of many
 // take longer than the listener's patience with its connection: the patience is
 // for clients that do not speak, and this one has.
-func bounded(c *gin.Context) {
-	patient(c)
-	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, maxBody)
+func bounded(c *gin.Context) { limited(maxBody)(c) }
+
+// limited is bounded for bodies of at most so many bytes.
+func limited(bytes int64) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		patient(c)
+		c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, bytes)
+	}
 }
 
 // recovered turns a panic into a 500 without its value, which could quote a

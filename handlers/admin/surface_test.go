@@ -28,6 +28,7 @@ const (
 
 	payloadID = "pl_01JDRX5S3V8P9A6K2M4N7Q0T1W"
 	deadID    = "dl_01JDRX5S3V8P9A6K2M4N7Q0T1W"
+	messageID = "ms_01JDRX5S3V8P9A6K2M4N7Q0T1W"
 	conv      = "abcdefghijklmnopqrstuvwx23"
 )
 
@@ -37,6 +38,9 @@ type api struct {
 	calls  []string
 	fail   error
 	panics bool
+	// What was submitted last; known is what is said about it.
+	submitted *gateway.Submission
+	known     bool
 }
 
 func (a *api) called(format string, args ...any) error {
@@ -151,6 +155,22 @@ func (a *api) Messages(_ context.Context, state gateway.MessageState, limit int)
 	return []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}}}, a.called("messages %s %d", state, limit)
 }
 
+func (a *api) Submit(_ context.Context, s *gateway.Submission) (gateway.Submitted, error) {
+	a.mu.Lock()
+	a.submitted = s
+	a.mu.Unlock()
+	return gateway.Submitted{ID: messageID, Conv: conv, State: gateway.MessageWaiting, Messages: []string{messageID}, Known: a.known}, a.called("submit %d to %s%v of %s by %s", len(s.Replies), s.Conv, s.Chat.Identities, s.Account, s.By)
+}
+
+func (a *api) Message(_ context.Context, id string) (*gateway.Message, []gateway.Attempt, error) {
+	return &gateway.Message{ID: id, Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}},
+		[]gateway.Attempt{{N: 1, StartedAt: at(1)}, {N: 2, StartedAt: at(2), EndedAt: at(3), Outcome: &gateway.Outcome{Kind: gateway.OutcomeRetry, Code: "busy"}}}, a.called("message %s", id)
+}
+
+func (a *api) CancelMessage(_ context.Context, id, by string) error {
+	return a.called("cancel %s by %s", id, by)
+}
+
 func (a *api) DoctorAccount(_ context.Context, name string) (admin.Report, error) {
 	return admin.Report{OK: true}, a.called("doctor of %s", name)
 }
@@ -195,7 +215,7 @@ type surface struct {
 func open(t *testing.T) *surface {
 	t.Helper()
 	core, logs := observer.New(zap.DebugLevel)
-	s := &surface{api: &api{}, logs: logs, ready: true, tokens: []admin.Token{
+	s := &surface{api: &api{known: true}, logs: logs, ready: true, tokens: []admin.Token{
 		{Name: "anna", Role: admin.RoleViewer, Hash: admin.HashToken(viewer)},
 		{Name: "otto", Role: admin.RoleOperator, Hash: admin.HashToken(operator)},
 		{Name: "ada", Role: admin.RoleAdmin, Hash: admin.HashToken(root)},

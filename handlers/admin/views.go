@@ -99,14 +99,16 @@ type messageView struct {
 	Task       string               `json:"task"`
 	Part       int                  `json:"part"`
 	Parts      int                  `json:"parts"`
-	App        string               `json:"app"`
+	App        string               `json:"app"` // empty, as event is, when it was submitted
 	Event      string               `json:"event"`
 	Platform   string               `json:"platform"`
 	Account    string               `json:"account"`
 	Conv       string               `json:"conv"`
 	State      gateway.MessageState `json:"state"`
 	Reason     string               `json:"reason,omitempty"`
+	Type       gateway.ReplyType    `json:"type"`
 	DueAt      time.Time            `json:"due_at"`
+	ExpiresAt  *time.Time           `json:"expires_at,omitempty"`
 	Attempts   int                  `json:"attempts"`
 	NextAt     *time.Time           `json:"next_at,omitempty"`
 	ExternalID string               `json:"external_id,omitempty"`
@@ -120,8 +122,14 @@ func viewMessage(m *gateway.Message) messageView {
 		Account: m.Account, Conv: m.Conv, State: m.State, Reason: m.Reason, DueAt: m.DueAt, Attempts: m.Attempts,
 		ExternalID: m.ExternalID, Delivery: m.Delivery, Failed: m.Failed,
 	}
+	if v.Type = m.Reply.Type; v.Type == "" {
+		v.Type = gateway.ReplyText
+	}
 	if !m.NextAt.IsZero() {
 		v.NextAt = &m.NextAt
+	}
+	if !m.ExpiresAt.IsZero() {
+		v.ExpiresAt = &m.ExpiresAt
 	}
 	return v
 }
