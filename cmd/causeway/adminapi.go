@@ -243,7 +243,7 @@ func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*ga
 // FindConversation resolves an identity as the relay does. WeCom compares user
 // ids without case.
 func (x adminAPI) FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error) {
-	if id.Kind == "userid" || id.Kind == "member" {
+	if platform == "wecom" && (id.Kind == "userid" || id.Kind == "member") {
 		id.Value = strings.ToLower(id.Value)
 	}
 	return x.a.ledger.FindConversation(ctx, platform, account, id)

@@ -28,8 +28,8 @@ after another. They are stored when the command ends; causeway messages show ID 
 what became of them, and observers of cw.result are told.
 
 --to names whom: phone, bsuid or group for WhatsApp; userid or group (a chat that the
-app made) for a WeCom app; external_userid for customer service; nothing for the robot
-of a group. Other kinds of message are given by --content: a file with a reply in the
+app made) for a WeCom app; external_userid for customer service; conversation, userid
+or group for a vendor's gateway; nothing for the robot of a group. Other kinds of message are given by --content: a file with a reply in the
 form of answers, or a list of them; - reads standard input.
 
 The same --key makes a repeat harmless: the messages leave once. Without one, one is

@@ -177,7 +177,9 @@ func (a *app) addressee(ctx context.Context, s *gateway.Submission, acc *config.
 			return nil, invalid("to.value", "must be the digits of a phone number with the country code")
 		}
 	case "userid":
-		id.As, id.Value = id.Value, strings.ToLower(id.Value)
+		if acc.Platform == "wecom" { // compared without case
+			id.As, id.Value = id.Value, strings.ToLower(id.Value)
+		}
 	}
 	return s.Chat.Identities, nil
 }
@@ -187,6 +189,8 @@ func recipientKinds(acc *config.Account) []string {
 	switch {
 	case acc.Platform == "whatsapp":
 		return []string{"phone", "bsuid", "group"}
+	case acc.Platform == "unified":
+		return []string{"conversation", "userid", "group"}
 	case acc.Kind == "kf":
 		return []string{"external_userid"}
 	case acc.Kind == "robot":

@@ -78,7 +78,7 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		expires = earlier(expires, until) // then its attempt says that it is too late
 	}
 	for _, at := range []time.Time{m.DueAt, m.NextAt, s.heldUntil(m.Account)} {
-		if at.After(now) && !(once && !now.Before(until)) {
+		if at.After(now) && (!once || now.Before(until)) {
 			return earlier(at, expires)
 		}
 	}

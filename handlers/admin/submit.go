@@ -63,7 +63,7 @@ type SubmitForm struct {
 
 // SubmitTo names a customer, a member or a group.
 type SubmitTo struct {
-	Kind  string `json:"kind" validate:"required,oneof=phone bsuid userid external_userid group"`
+	Kind  string `json:"kind" validate:"required,oneof=phone bsuid userid external_userid conversation group"`
 	Value string `json:"value" validate:"required,max=256,identity"`
 }
 

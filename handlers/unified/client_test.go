@@ -2,6 +2,7 @@ package unified_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -100,6 +101,12 @@ func TestUnfit(t *testing.T) {
 		if o := c.Send(t.Context(), tt.out); o.Kind != gateway.OutcomeRejected || o.Code != tt.code || o.Detail == "" {
 			t.Errorf("%s: %+v", name, o)
 		}
+		if err := c.Fits(&tt.out.Message); !errors.As(err, new(*gateway.FieldError)) {
+			t.Errorf("%s fits: %v", name, err)
+		}
+	}
+	if good := outgoing(text("x"), 1); c.Fits(&good.Message) != nil {
+		t.Errorf("a text does not fit: %v", c.Fits(&good.Message))
 	}
 	if o := client(t, unified.ClientConfig{GUID: "g"}, egress.Options{}).Send(t.Context(), outgoing(text("x"), 1)); o.Code != "unsupported" {
 		t.Errorf("an account that only receives: %+v", o)
