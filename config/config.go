@@ -184,6 +184,10 @@ type Account struct {
 	AgentID  int64  `yaml:"agent_id,omitempty" validate:"excluded_unless=Platform wecom,min=0"`
 	OpenKfID string `yaml:"open_kfid,omitempty" validate:"excluded_unless=Platform wecom"`
 	BotID    string `yaml:"bot_id,omitempty" validate:"excluded_unless=Platform wecom"`
+	// Welcome is what a robot (aibot) tells a member who enters its chat for the
+	// first time of a day, at most 2048 bytes. [nothing] WeCom wants it within five
+	// seconds, so no application is asked.
+	Welcome string `yaml:"welcome,omitempty" validate:"excluded_unless=Platform wecom,max=2048"`
 	// Key is the key of a group's webhook, the last part of its address.
 	Key Secret `yaml:"key,omitempty" validate:"excluded_unless=Platform wecom"`
 

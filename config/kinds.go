@@ -61,6 +61,9 @@ func (r *rules) accountKind(at string, a *Account) {
 	if a.Platform != "wecom" || needs == nil {
 		return // that is said elsewhere
 	}
+	if a.Kind != "aibot" && a.Welcome != "" {
+		r.wrong(at+".welcome", "does not belong to kind %s; leave it out", a.Kind)
+	}
 	for _, f := range []struct {
 		name string
 		set  bool

@@ -58,6 +58,9 @@ type Content struct {
 	// QuotedID is the id of the message this one answers. Of a WeCom card it is
 	// the task_id that we gave it.
 	QuotedID string `json:"quoted_id,omitempty"`
+	// Quoted is what this message answers, where the platform tells its words and
+	// no id.
+	Quoted *Quoted `json:"quoted,omitempty"`
 	// Forwarded is 1 for a forwarded message, 2 for one forwarded many times.
 	Forwarded int `json:"forwarded,omitempty"`
 	// Product is the article the customer asked about.
@@ -136,6 +139,12 @@ type Link struct {
 	Image       string `json:"image,omitempty"` // address of a picture
 }
 
+// Quoted is a message that another one answers, in the platform's words.
+type Quoted struct {
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
+}
+
 // StateChange says what is different now. The platform's further fields are in
 // Raw. It may tell less than the platform knows: several say only that something
 // changed, so whoever needs the state asks for it.
@@ -165,8 +174,9 @@ type StateChange struct {
 // Handle is a code that lets us act once upon an event. It is as good as a
 // permission, so it is in no log.
 type Handle struct {
-	// Kind is HandleWelcome (greet a new customer) or "card" (change the card that
-	// was pressed).
+	// Kind is HandleWelcome (greet a new customer), "card" (change the card that was
+	// pressed) or "response" (an address that takes one answer, which the gateway
+	// uses by itself).
 	Kind string `json:"kind"`
 	Code string `json:"code"`
 	// Until is when the platform takes it no more; null where the event has no

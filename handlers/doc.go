@@ -2,7 +2,8 @@
 // has its platform verify it, archives the exact bytes and only then answers
 // 200. It also says what a platform must provide (Endpoint).
 //
-// Promise: 200 means on disk. A callback that is too large is answered 413
+// Promise: 200 means on disk, but for a platform's question how far an answer is
+// (Poller), which tells nothing: it is answered from the ledger. A callback that is too large is answered 413
 // before it is read through, one that is not proven genuine with the platform's
 // 401 or 403 and an empty body, one that could not be stored in time 503 with
 // Retry-After, and none of these leaves a trace that could be acted on. No

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -91,10 +92,14 @@ func (d *door) challenge(c *gin.Context) {
 	v.answerText(body)
 }
 
-// answerText ends the visit with 200 and the exact bytes.
+// answerText ends the visit with 200 and the exact bytes, which are JSON when they
+// begin as an object does.
 func (v *visit) answerText(body []byte) {
 	h := v.Writer.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
+	if bytes.HasPrefix(body, []byte("{")) {
+		h.Set("Content-Type", "application/json")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	v.Status(http.StatusOK)
 	// A client that is gone does not read its answer; there is nobody to tell.
@@ -113,7 +118,8 @@ func (v *visit) answerTaken(body []byte) {
 	v.answer(http.StatusOK)
 }
 
-// callback takes a POST: read, verify, archive, 200.
+// callback takes a POST: read, verify, archive, 200; a question is answered instead
+// of archived.
 func (d *door) callback(c *gin.Context) {
 	var v visit
 	defer d.recovered(&v)
@@ -146,6 +152,9 @@ func (d *door) callback(c *gin.Context) {
 		v.answerFailed(status)
 		return
 	}
+	if v.poll(body) {
+		return
+	}
 	// The platform may hang up; what it sent is worth keeping all the same.
 	if err := d.Archive.Append(d.patience.context(), p); err != nil {
 		d.line(&v, zap.ErrorLevel, "payload.not_archived", http.StatusServiceUnavailable, err)
@@ -160,6 +169,26 @@ func (d *door) callback(c *gin.Context) {
 			zap.String("endpoint", v.name), zap.Int("bytes", len(body)), zap.Duration("took", took),
 			zap.String("request", v.id))
 	}
+}
+
+// pollTimeout is how long the store may take for a platform's question.
+const pollTimeout = 2 * time.Second
+
+// poll answers a platform that only asks how far something is.
+func (v *visit) poll(body []byte) bool {
+	p, ok := v.endpoint.(Poller)
+	if !ok {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(v.Request.Context(), pollTimeout)
+	defer cancel()
+	answer, polled := p.Poll(ctx, &Request{RawQuery: v.Request.URL.RawQuery, Header: v.Request.Header, Body: body})
+	if !polled {
+		return false
+	}
+	v.answerText(answer)
+	v.metrics.polled()
+	return true
 }
 
 // verify says whether the callback is genuine, by certificate where the endpoint

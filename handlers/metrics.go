@@ -15,6 +15,7 @@ type Metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
 	bytes    *prometheus.CounterVec
+	polls    *prometheus.CounterVec
 	rejects  *prometheus.CounterVec
 	unknown  prometheus.Counter
 	panics   prometheus.Counter
@@ -32,6 +33,7 @@ type endpointMetrics struct {
 	byStatus [600]atomic.Pointer[prometheus.Counter]
 	seconds  prometheus.Observer
 	bytes    prometheus.Counter
+	polls    prometheus.Counter
 	vec      *prometheus.CounterVec
 	key      endpointKey
 }
@@ -53,6 +55,10 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 			Name: "causeway_webhook_archived_bytes_total",
 			Help: "Bytes of bodies archived.",
 		}, []string{"platform", "endpoint"}),
+		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "causeway_webhook_polls_total",
+			Help: "Questions of a platform how far an answer is, which are answered and not archived.",
+		}, []string{"platform", "endpoint"}),
 		rejects: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "causeway_webhook_rejects_total",
 			Help: "Refused callbacks, by whether their bytes were kept for a readmission.",
@@ -67,7 +73,7 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 		}),
 	}
 	m.handles.Store(&map[endpointKey]*endpointMetrics{})
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.bytes, m.rejects, m.unknown, m.panics} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.bytes, m.polls, m.rejects, m.unknown, m.panics} {
 		if err := r.Register(c); err != nil {
 			return nil, err
 		}
@@ -92,6 +98,7 @@ func (m *Metrics) endpoint(platform, endpoint string) *endpointMetrics {
 		key:     key,
 		seconds: m.seconds.WithLabelValues(platform),
 		bytes:   m.bytes.WithLabelValues(platform, endpoint),
+		polls:   m.polls.WithLabelValues(platform, endpoint),
 	}
 	grown := make(map[endpointKey]*endpointMetrics, len(old)+1)
 	for k, v := range old {
@@ -119,3 +126,6 @@ func (e *endpointMetrics) archived(took time.Duration, bytes int) {
 	e.seconds.Observe(took.Seconds())
 	e.bytes.Add(float64(bytes))
 }
+
+// polled counts one question.
+func (e *endpointMetrics) polled() { e.polls.Inc() }

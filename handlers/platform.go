@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -32,8 +33,19 @@ type Witness interface {
 // a callback. The front door asks for it when the callback is on disk; whatever it
 // says, the status is 200.
 type Answerer interface {
-	// Answer is the body, text/plain; empty for none. Pure, as Verify is.
+	// Answer is the body, JSON or text/plain; empty for none. It asks nobody: what
+	// it says follows from the callback and the configuration.
 	Answer(r *Request) []byte
+}
+
+// Poller is an Endpoint whose platform also comes to ask how far something is. Such
+// a question tells nothing, so it is answered at once, and neither archived nor
+// told apart from its repetitions: the one exception to "200 means on disk".
+type Poller interface {
+	// Poll answers a callback that Verify accepted; false for one that is no
+	// question, which is archived like any other. It never fails: without the
+	// store it says that there is nothing new yet.
+	Poll(ctx context.Context, r *Request) (answer []byte, polled bool)
 }
 
 // Endpoint is what a platform must provide for one callback URL. The platform

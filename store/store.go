@@ -82,6 +82,7 @@ type Ledger interface {
 	SubmitLedger
 	AdminLedger
 	MediaLedger
+	ProgressLedger
 	Identity() Identity
 	Close() error
 }

@@ -119,6 +119,10 @@ func (a *app) wire() {
 		Merged:      a.broker.merged,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})
+	a.dir.progress.set(a.ledger, func(convs ...string) {
+		a.sender.Wake(convs...)
+		a.publisher.Kick()
+	}, o.Now)
 	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log, o.Boundary)
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,

@@ -25,6 +25,7 @@ type directory struct {
 	media     map[string]media.Source      // "platform/name"
 	targets   map[string]media.Target      // uploads, by the account's name
 	uploads   *lateUploads
+	progress  *lateProgress // answers that robots' platform fetches
 	apps      []gateway.Application
 }
 
@@ -32,11 +33,11 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	d := &directory{
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
-		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{},
+		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{}, progress: &lateProgress{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]
-		made, err := newEndpoint(e)
+		made, err := d.newEndpoint(e, cfg.Accounts, now)
 		if err != nil {
 			return nil, fmt.Errorf("endpoint %s: %w", e.Name, err)
 		}
@@ -55,11 +56,13 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	return d, nil
 }
 
-func newEndpoint(e *config.Endpoint) (handlers.Endpoint, error) {
-	if e.Platform == "unified" {
+func (d *directory) newEndpoint(e *config.Endpoint, accounts []config.Account, now func() time.Time) (handlers.Endpoint, error) {
+	switch {
+	case e.Platform == "unified":
 		return unified.NewEndpoint(e.Unified())
-	}
-	if e.Platform == "wecom" {
+	case e.Platform == "wecom" && e.Kind == "aibot":
+		return d.newBotEndpoint(e, accounts, now)
+	case e.Platform == "wecom":
 		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs, Suite: e.Kind == "suite"})
 	}
 	secrets := []string{e.AppSecret.Reveal()}
@@ -90,7 +93,7 @@ func (d *directory) addAccount(acc *config.Account, out, slow *egress.Client, no
 	key := acc.Platform + "/"
 	switch acc.Platform {
 	case "wecom":
-		d.addWeCom(acc, out, slow, now)
+		return d.addWeCom(acc, out, slow, now)
 	case "unified":
 		return d.addUnified(acc, out, now)
 	default:

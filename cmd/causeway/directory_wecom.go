@@ -9,12 +9,15 @@ import (
 )
 
 // addWeCom makes what an account of WeCom needs, by its kind.
-func (d *directory) addWeCom(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
+func (d *directory) addWeCom(acc *config.Account, out, slow *egress.Client, now func() time.Time) error {
 	d.accounts["wecom/"+acc.PlatformID()] = acc.Name
 	switch acc.Kind {
 	case "app":
 		d.addWeComApp(acc, out, slow, now)
+	case "aibot":
+		return d.addBot(acc, out, now)
 	}
+	return nil
 }
 
 // addWeComApp makes a self-built app; the first one of a corp also gets the events

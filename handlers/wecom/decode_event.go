@@ -137,6 +137,11 @@ func selected(doc *document) json.RawMessage {
 		}
 	}
 	put()
+	return pickedJSON(questions, options)
+}
+
+// pickedJSON writes questions in their order; nil for none.
+func pickedJSON(questions []string, options map[string][]string) json.RawMessage {
 	if len(questions) == 0 {
 		return nil
 	}
@@ -145,8 +150,8 @@ func selected(doc *document) json.RawMessage {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		name, _ := json.Marshal(q)          // a string always can be
-		list, _ := json.Marshal(options[q]) // strings too
+		name, _ := json.Marshal(q)                              // a string always can be
+		list, _ := json.Marshal(append([]string{}, options[q]...)) // strings too; an empty list is []
 		out = append(append(append(out, name...), ':'), list...)
 	}
 	return append(out, '}')

@@ -98,6 +98,9 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"media/ends once with a notice", mediaEnds},
 		{"media/observed events", mediaObserved},
 		{"media/files and uploads", mediaFiles},
+		{"progress/grows and is fetched", progressGrows},
+		{"progress/leaves by the handle", progressCloses},
+		{"progress/settles messages", progressSettles},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, l := open(t)
