@@ -283,4 +283,3 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return true
 	}
 }
-

@@ -38,8 +38,10 @@ func botNow() time.Time { return time.Unix(1790000121, 0).UTC() }
 func botEndpoint(t testing.TB, streams wecom.BotStreams) *wecom.BotEndpoint {
 	t.Helper()
 	e, err := wecom.NewBotEndpoint(wecom.BotConfig{
-		Ring:    []wecom.Credential{{Token: "newTok", EncodingAESKey: aesKey}, {Token: botToken, EncodingAESKey: botKey}},
-		Answers: func(account string, chat gateway.ChatKind) bool { return account != "bot:mute" && chat == gateway.ChatSingle },
+		Ring: []wecom.Credential{{Token: "newTok", EncodingAESKey: aesKey}, {Token: botToken, EncodingAESKey: botKey}},
+		Answers: func(account string, chat gateway.ChatKind) bool {
+			return account != "bot:mute" && chat == gateway.ChatSingle
+		},
 		Welcome: func(string) string { return "你好 <>" }, Streams: streams, Now: botNow,
 	})
 	if err != nil {

@@ -150,7 +150,7 @@ func pickedJSON(questions []string, options map[string][]string) json.RawMessage
 		if i > 0 {
 			out = append(out, ',')
 		}
-		name, _ := json.Marshal(q)                              // a string always can be
+		name, _ := json.Marshal(q)                                 // a string always can be
 		list, _ := json.Marshal(append([]string{}, options[q]...)) // strings too; an empty list is []
 		out = append(append(append(out, name...), ':'), list...)
 	}
