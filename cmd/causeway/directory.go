@@ -25,6 +25,7 @@ type directory struct {
 	media     map[string]media.Source      // "platform/name"
 	targets   map[string]media.Target      // uploads, by the account's name
 	uploads   *lateUploads
+	files     *lateFiles
 	progress  *lateProgress // answers that robots' platform fetches
 	apps      []gateway.Application
 }
@@ -33,7 +34,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	d := &directory{
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
-		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{}, progress: &lateProgress{},
+		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{}, progress: &lateProgress{}, files: &lateFiles{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]

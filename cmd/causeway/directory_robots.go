@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"sync/atomic"
 	"time"
 
@@ -52,6 +53,26 @@ func (d *directory) addBot(acc *config.Account, out *egress.Client, now func() t
 	}
 	d.clients["wecom/"+acc.Name] = client
 	return nil
+}
+
+// addRobot makes the webhook of a group, which only sends.
+func (d *directory) addRobot(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
+	client := wecom.NewRobotClient(wecom.RobotConfig{APIBase: acc.APIBase, Key: acc.Key.Reveal(), Uploader: d.uploads, Files: d.files}, out, now)
+	d.clients["wecom/"+acc.Name], d.targets[acc.Name] = client, wecom.NewRobotUploads(client, slow)
+}
+
+// lateFiles gives clients, which are made first, the store's files. Before that, as
+// in commands that send nothing, they are unavailable.
+type lateFiles struct {
+	open atomic.Pointer[func(string) (io.ReadCloser, int64, error)]
+}
+
+// OpenFile is for wecom.Files.
+func (l *lateFiles) OpenFile(file string) (io.ReadCloser, int64, error) {
+	if open := l.open.Load(); open != nil {
+		return (*open)(file)
+	}
+	return nil, 0, gateway.ErrUnavailable
 }
 
 // lateProgress gives clients and endpoints, which are made first, the ledger.

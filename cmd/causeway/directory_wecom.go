@@ -16,6 +16,8 @@ func (d *directory) addWeCom(acc *config.Account, out, slow *egress.Client, now 
 		d.addWeComApp(acc, out, slow, now)
 	case "aibot":
 		return d.addBot(acc, out, now)
+	case "robot":
+		d.addRobot(acc, out, slow, now)
 	}
 	return nil
 }

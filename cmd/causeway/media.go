@@ -82,6 +82,8 @@ func (a *app) wireMedia() {
 		Uploads: uploads{a.ledger}, Open: openFile(a.files), Target: a.dir.target, Timeout: m.Timeout, Now: o.Now, Log: o.Log,
 	})
 	a.dir.uploads.to.Store(a.uploader)
+	open := openFile(a.files)
+	a.dir.files.open.Store(&open)
 }
 
 // mediaLife is how long a platform's media ids live; 0 where nothing is fetched.

@@ -73,6 +73,15 @@ func NewBotClient(c BotClientConfig, e *egress.Client, now func() time.Time) (*B
 		route: egress.Route{Hosts: []string{"qyapi.weixin.qq.com"}, Base: base}}, nil
 }
 
+// Fits says whether the message may be taken as far as can be told now; see
+// Client.Fits.
+func (c *BotClient) Fits(m *gateway.Message) error {
+	if m.Event == "" {
+		return gateway.Misfit(rejected("no_recipient", "a robot answers messages and sends nothing by itself"))
+	}
+	return gateway.Misfit(c.fill(&gateway.ProgressPart{Message: m.ID, Last: true}, &m.Reply, &gateway.Progress{}))
+}
+
 // Send makes a message part of the answer to its event, and with the last one sees
 // to it that the answer leaves. Codes of its own, all rejections: "no_event" (a
 // robot speaks only when it is spoken to), "too_long" (of all texts together),

@@ -36,6 +36,7 @@ func maxUploads() map[string]int64 {
 type Uploads struct {
 	client *Client
 	egress *egress.Client
+	key    string // of a group's webhook, in place of an access token
 }
 
 // NewUploads makes it. It shares the app's access token with c; e makes the calls,
@@ -71,9 +72,11 @@ func (u *Uploads) Upload(ctx context.Context, file io.Reader, size int64, mimeTy
 	if err != nil {
 		return "", &gateway.MediaError{Reason: gateway.MediaRefused, Final: true, Code: "bad_type"}
 	}
-	token, err := u.client.tokens.get(ctx)
-	if err != nil {
-		return "", noMediaToken(err)
+	token := ""
+	if u.key == "" {
+		if token, err = u.client.tokens.get(ctx); err != nil {
+			return "", noMediaToken(err)
+		}
 	}
 	body := io.MultiReader(bytes.NewReader(head), io.LimitReader(file, size), bytes.NewReader(tail))
 	id, again, err := u.post(ctx, kind, token, body, int64(len(head))+size+int64(len(tail)), contentType)
@@ -86,6 +89,9 @@ func (u *Uploads) Upload(ctx context.Context, file io.Reader, size int64, mimeTy
 // post makes one call; again says that WeCom refused the token.
 func (u *Uploads) post(ctx context.Context, kind, token string, body io.Reader, length int64, contentType string) (id string, again bool, err error) {
 	target := apiURL(u.client.config.APIBase, "media/upload", url.Values{"access_token": {token}, "type": {kind}})
+	if u.key != "" {
+		target = apiURL(u.client.config.APIBase, "webhook/upload_media", url.Values{"key": {u.key}, "type": {kind}})
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, body)
 	if err != nil {
 		return "", false, &gateway.MediaError{Account: true, Code: "bad_url"}

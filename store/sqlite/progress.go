@@ -138,7 +138,7 @@ func (l *Ledger) AddProgress(ctx context.Context, event string, part gateway.Pro
 		for i := range p.parts {
 			added = added || p.parts[i].Message == part.Message
 		}
-		if !added {
+		if !added && (part.Text != "" || len(part.Card) > 0) {
 			p.parts = append(p.parts, progressPart{Message: part.Message, Receipt: part.Receipt})
 			if part.Text != "" && p.Text != "" {
 				p.Text += "\n\n"

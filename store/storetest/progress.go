@@ -139,6 +139,7 @@ func progressSettles(w *world) {
 	w.add("ev_b1", gateway.ProgressPart{Message: m.ID, Receipt: "s/b1", Text: "one"})
 	m2, _ := w.begin(conv)
 	w.add("ev_b1", gateway.ProgressPart{Message: m2.ID, Receipt: "s/b2", Text: "two", Last: true})
+	w.add("ev_b1", gateway.ProgressPart{Message: "ms_refused", Receipt: "s/b3", Last: true}) // adds nothing: there is no such message
 	w.must(w.l.FailProgress(w.ctx, "ev_b1", m2.ID, "response_expired", w.now))
 	w.same("failed", w.delivery(m.ID, gateway.MessageAccepted), " failed response_expired")
 	w.same("its own outcome", w.delivery(m2.ID, gateway.MessageSending), "")

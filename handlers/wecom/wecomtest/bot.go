@@ -78,10 +78,9 @@ type Talk struct {
 	Late     string
 	LateCard string
 
-	code    string
-	at      time.Time
-	used    bool
-	stopped bool // nobody asks any more
+	code string
+	at   time.Time
+	used bool
 }
 
 // NewBot makes a sandbox of a robot. It serves by Handler, or after Listen.
