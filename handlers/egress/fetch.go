@@ -190,17 +190,7 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 	ctx, cancel := context.WithTimeout(ctx, f.o.Dial)
 	defer cancel()
 	own := f.o.Route.Base != nil && !f.o.Route.allows(f.o.Route.Base.Hostname()) && address == withPort(f.o.Route.Base)
-	d := &net.Dialer{}
-	if !own {
-		// The last word is said on the address the socket is given.
-		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			if a, err := netip.ParseAddrPort(address); err != nil || !Public(a.Addr()) {
-				return ErrForbidden
-			}
-			return nil
-		}
-	}
-	connect := d.DialContext
+	connect := dialer(own).DialContext
 	if f.o.Connect != nil {
 		connect = f.o.Connect
 	}
@@ -229,6 +219,22 @@ func (f *Fetcher) dial(ctx context.Context, network, address string) (net.Conn, 
 		}
 	}
 	return nil, err
+}
+
+// dialer is how sockets are opened. The last word is said on the address that a
+// socket is given, whatever a name led to before; own is the operator's own host,
+// which may be anywhere.
+func dialer(own bool) *net.Dialer {
+	d := &net.Dialer{}
+	if !own {
+		d.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			if a, err := netip.ParseAddrPort(address); err != nil || !Public(a.Addr()) {
+				return ErrForbidden
+			}
+			return nil
+		}
+	}
+	return d
 }
 
 // withPort is the host and port a URL is dialled at.
