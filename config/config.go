@@ -41,7 +41,8 @@ type Config struct {
 	Log Log `yaml:"log"`
 }
 
-// TLS names the files of a certificate, in PEM. They are read at start.
+// TLS names the files of a certificate, in PEM. Certificate and key are read
+// again when the files change, the authority of clients is read at start.
 type TLS struct {
 	// Cert holds the certificate and the chain above it. Platforms take only
 	// publicly trusted ones.

@@ -96,7 +96,7 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 	if a.adminTokens, err = adminTokens(o.Config); err != nil {
 		return nil, err
 	}
-	if a.tls, err = loadTLS(o.Config.TLS, o.Now); err != nil {
+	if a.tls, err = loadTLS(o.Config.TLS, o.Now, o.Log); err != nil {
 		return nil, err
 	}
 	if a.public, err = net.Listen("tcp", o.Config.Listen); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
@@ -62,7 +63,7 @@ and what would be right.`,
 			if _, err := newDirectory(cfg, time.Now); err != nil {
 				return &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
 			}
-			if _, err := loadTLS(cfg.TLS, time.Now); err != nil {
+			if _, err := loadTLS(cfg.TLS, time.Now, zap.NewNop()); err != nil {
 				return &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
 			}
 			s := summarise(c.configPath, cfg)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"go.uber.org/zap"
+
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/handlers/admin"
 )
@@ -40,7 +42,7 @@ func localDoctor(ctx context.Context, c *cli) admin.Report {
 	if err == nil {
 		l.store(cfg)
 		l.ports(cfg)
-		if t, err := loadTLS(cfg.TLS, time.Now); err != nil {
+		if t, err := loadTLS(cfg.TLS, time.Now, zap.NewNop()); err != nil {
 			l.add("error", err.Error(), "", "let the gateway's user read the files of tls; are they PEM, and do they belong together?")
 		} else {
 			t.check(time.Now(), l.add)

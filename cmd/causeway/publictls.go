@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/handlers"
 )
@@ -16,21 +18,22 @@ import (
 // HTTP, for a proxy in front.
 type publicTLS struct {
 	config *tls.Config
-	leaf   *x509.Certificate
+	cert   *certificate
 	// client knows the certificates that endpoints with mtls want.
 	client *handlers.ClientCerts
 }
 
-// loadTLS reads the files of the configuration, once.
-func loadTLS(cfg *config.TLS, now func() time.Time) (publicTLS, error) {
+// loadTLS reads the files of the configuration. Those of the certificate are read
+// again when they change, the authority of client certificates is not.
+func loadTLS(cfg *config.TLS, now func() time.Time, log *zap.Logger) (publicTLS, error) {
 	if cfg == nil {
 		return publicTLS{}, nil
 	}
-	cert, err := tls.LoadX509KeyPair(cfg.Cert, cfg.Key)
+	cert, err := newCertificate(cfg.Cert, cfg.Key, now, log)
 	if err != nil {
 		return publicTLS{}, fmt.Errorf("tls.cert and tls.key: %w", err)
 	}
-	p := publicTLS{leaf: cert.Leaf, config: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}}
+	p := publicTLS{cert: cert, config: &tls.Config{GetCertificate: cert.get, MinVersion: tls.VersionTLS12}}
 	if cfg.ClientCA == "" {
 		return p, nil
 	}
@@ -74,20 +77,25 @@ const certWarning = 14 * 24 * time.Hour
 
 // check tells doctor of a certificate that ends, or that platforms do not take.
 func (p publicTLS) check(now time.Time, add func(level, what, name, do string)) {
-	if p.leaf == nil {
+	if p.cert == nil {
 		return
 	}
-	end := p.leaf.NotAfter.UTC().Format(time.RFC3339)
-	const renew = "renew it, then restart the gateway"
+	leaf, problem := p.cert.state()
+	if problem != "" {
+		add("error", "the new files of the webhooks' certificate cannot be used, the one before is shown: "+problem, "tls.cert",
+			"let the gateway's user read tls.cert and tls.key; are they PEM, and do they belong together?")
+	}
+	end := leaf.NotAfter.UTC().Format(time.RFC3339)
+	const renew = "renew it: write tls.cert and tls.key anew"
 	switch {
-	case now.After(p.leaf.NotAfter):
+	case now.After(leaf.NotAfter):
 		add("error", "the certificate of the webhooks ended at "+end+"; platforms refuse it", "tls.cert", renew)
-	case now.Before(p.leaf.NotBefore):
+	case now.Before(leaf.NotBefore):
 		add("error", "the certificate of the webhooks is not valid yet", "tls.cert", "is the clock of this machine right?")
-	case p.leaf.NotAfter.Sub(now) < certWarning:
+	case leaf.NotAfter.Sub(now) < certWarning:
 		add("warning", "the certificate of the webhooks ends at "+end, "tls.cert", renew)
 	}
-	if bytes.Equal(p.leaf.RawIssuer, p.leaf.RawSubject) {
+	if bytes.Equal(leaf.RawIssuer, leaf.RawSubject) {
 		add("warning", "the certificate of the webhooks is self-signed; platforms refuse it", "tls.cert", "use one of a public authority")
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 )
@@ -199,7 +201,7 @@ func TestTLSFiles(t *testing.T) {
 		"no authority": {config.TLS{Cert: cert, Key: key, ClientCA: empty}, "holds no certificate"},
 		"missing ca":   {config.TLS{Cert: cert, Key: key, ClientCA: filepath.Join(dir, "none-ca.pem")}, "none-ca.pem"},
 	} {
-		if _, err := loadTLS(&c.tls, time.Now); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "tls.") {
+		if _, err := loadTLS(&c.tls, time.Now, zap.NewNop()); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "tls.") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -217,6 +219,11 @@ func TestTLSFiles(t *testing.T) {
 	}
 }
 
+// shows is a listener with a certificate that came of no file.
+func shows(leaf *x509.Certificate) publicTLS {
+	return publicTLS{cert: &certificate{inUse: &tls.Certificate{Leaf: leaf}}}
+}
+
 // What doctor says of a certificate.
 func TestCertificateFindings(t *testing.T) {
 	t.Parallel()
@@ -227,10 +234,10 @@ func TestCertificateFindings(t *testing.T) {
 		want string
 	}{
 		"no TLS":      {publicTLS{}, ""},
-		"fine":        {publicTLS{leaf: issue(t, root, "a", now.Add(90*24*time.Hour), 0).cert}, ""},
-		"ends":        {publicTLS{leaf: issue(t, root, "a", now.Add(13*24*time.Hour), 0).cert}, "warning: the certificate of the webhooks ends at"},
-		"ended":       {publicTLS{leaf: issue(t, root, "a", now.Add(-time.Minute), 0).cert}, "error: the certificate of the webhooks ended at"},
-		"self-signed": {publicTLS{leaf: root.cert}, "warning: the certificate of the webhooks is self-signed"},
+		"fine":        {shows(issue(t, root, "a", now.Add(90*24*time.Hour), 0).cert), ""},
+		"ends":        {shows(issue(t, root, "a", now.Add(13*24*time.Hour), 0).cert), "warning: the certificate of the webhooks ends at"},
+		"ended":       {shows(issue(t, root, "a", now.Add(-time.Minute), 0).cert), "error: the certificate of the webhooks ended at"},
+		"self-signed": {shows(root.cert), "warning: the certificate of the webhooks is self-signed"},
 	} {
 		var got []string
 		c.p.check(now, func(level, what, _, _ string) { got = append(got, level+": "+what) })
