@@ -113,7 +113,7 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 func (a *app) wire() {
 	o := a.o
 	a.broker = newBroker(a)
-	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary)
+	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary, a.rest)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Changed: func() { a.publisher.Kick(); a.judge.Kick() },
 		Merged:      a.broker.merged,

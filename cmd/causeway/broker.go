@@ -50,7 +50,7 @@ func newBroker(a *app) *broker {
 	})
 	for _, app := range a.dir.apps {
 		b.gates[app.Name] = gate.New(gate.Options{
-			App: app, Ledger: a.ledger, Stream: b, Intake: b.intake, Resolved: b.resolved,
+			App: app, Ledger: a.ledger, Stream: b, Intake: b.intake, Resolved: b.resolved, Rest: a.rest,
 			Boundary: a.o.Boundary, Now: a.o.Now, Log: a.o.Log,
 		})
 	}

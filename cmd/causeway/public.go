@@ -115,6 +115,9 @@ func (a *app) merged(merges []gateway.Merge) {
 	}
 }
 
+// rest lets those behind the relay go slowly when it does.
+func (a *app) rest() time.Duration { return a.relay.Rest() }
+
 // relayed hands on what a transaction of the relay made.
 func (a *app) relayed(r gateway.RelayResult) {
 	if len(r.Merged) > 0 {

@@ -44,7 +44,7 @@ type Intake interface {
 	Caught(ctx context.Context) error
 }
 
-// Options of a Gate; all required but Boundary, Resolved and Tick.
+// Options of a Gate; all required but Boundary, Resolved, Rest and Tick.
 type Options struct {
 	App    gateway.Application
 	Ledger Ledger
@@ -53,6 +53,9 @@ type Options struct {
 	// Resolved is told what the gate itself decided (dead letters, retries).
 	Resolved func(gateway.Settled)
 	Boundary func(step string)
+	// Rest says how long to rest after a batch of offers, which is small then: what
+	// follows from an offer wants the cores that callbacks wait for. Nil: never.
+	Rest func() time.Duration
 	// Tick is how often the net looks; 0 means a second.
 	Tick time.Duration
 	Now  func() time.Time
@@ -63,8 +66,11 @@ type Options struct {
 // they came along with their rows; beyond it they are read when their turn comes.
 const keepRows = 10_000
 
-// offerBatch is how many offers are in flight to the broker at once.
-const offerBatch = 256
+// How many offers are in flight to the broker at once.
+const (
+	offerBatch = 256
+	tinyBatch  = 4 // while callbacks go first
+)
 
 // Gate is the stage for one application.
 type Gate struct {
@@ -124,6 +130,9 @@ func New(o Options) *Gate {
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
 	}
+	if o.Rest == nil {
+		o.Rest = func() time.Duration { return 0 }
+	}
 	if o.Resolved == nil {
 		o.Resolved = func(gateway.Settled) {}
 	}
@@ -157,7 +166,11 @@ func (g *Gate) Run(ctx context.Context) error {
 		}
 		g.wakeDue(g.o.Now())
 		if !g.paused && len(g.ready) > 0 {
-			if wait := g.offer(ctx); wait > 0 {
+			rest, most := g.o.Rest(), offerBatch
+			if rest > 0 {
+				most = tinyBatch
+			}
+			if wait := max(g.offer(ctx, most), rest); wait > 0 {
 				g.rest(ctx, wait)
 			}
 			if ctx.Err() != nil {
@@ -240,10 +253,10 @@ func (g *Gate) heads(ctx context.Context, after string, page int) ([]gateway.Pen
 	return g.o.Ledger.Heads(ctx, g.o.App.Name, after, page)
 }
 
-// offer sends the next batch of ready heads and files each by the answer. It
+// offer sends the next batch of ready heads, at most so many, and files each by the answer. It
 // returns how long to wait before the next batch when the broker is in trouble.
-func (g *Gate) offer(ctx context.Context) time.Duration {
-	batch := g.ready[:g.inTurn(min(len(g.ready), offerBatch))]
+func (g *Gate) offer(ctx context.Context, most int) time.Duration {
+	batch := g.ready[:g.inTurn(min(len(g.ready), most))]
 	if err := g.read(ctx, batch); err != nil {
 		if ctx.Err() == nil {
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -424,6 +425,36 @@ func TestPause(t *testing.T) {
 		synctest.Wait()
 		if len(m.stream) != 1 || m.paused {
 			t.Errorf("stream %v, paused %v", m.stream, m.paused)
+		}
+	})
+}
+
+// While callbacks go first, few offers go out at a time; then all that wait.
+func TestRestBetweenFewOffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, rest := newModel(), atomic.Int64{}
+		rest.Store(int64(40 * time.Millisecond))
+		for i := range 30 {
+			m.add(fmt.Sprint("c", i), 1)
+		}
+		g := gate.New(gate.Options{App: app(), Ledger: m, Stream: m, Intake: m, Now: time.Now, Log: zap.NewNop(),
+			Rest: func() time.Duration { return time.Duration(rest.Load()) }})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- g.Run(ctx) }()
+		defer func() { cancel(); <-done }()
+		for i := range 4 {
+			synctest.Wait()
+			if len(m.stream) != 4*(i+1) {
+				t.Errorf("%d offers after %d rests", len(m.stream), i)
+			}
+			time.Sleep(40 * time.Millisecond)
+		}
+		rest.Store(0)
+		time.Sleep(40 * time.Millisecond)
+		synctest.Wait()
+		if len(m.stream) != 30 {
+			t.Errorf("%d of 30 offers when there is nothing to rest for", len(m.stream))
 		}
 	})
 }

@@ -1,10 +1,16 @@
 package relay
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+func testCourtesy(waiting func() int, crowded func() bool) courtesy {
+	return courtesy{waiting: waiting, crowded: crowded, arrived: func() int64 { return 0 }, now: time.Now,
+		at: 8, rush: 1000, rest: new(atomic.Int64), batch: tinyBatch}
+}
 
 // turns runs n turns with so many callbacks waiting and says how long they took
 // and how many payloads they allowed.
@@ -13,7 +19,7 @@ func turns(t *testing.T, c *courtesy, n int) (took time.Duration, payloads int) 
 	start := time.Now()
 	for range n {
 		got := c.turn(t.Context())
-		if got < smallBatch || got > readPayloads {
+		if got < tinyBatch || got > readPayloads {
 			t.Fatalf("a turn allows %d payloads", got)
 		}
 		payloads += got
@@ -24,9 +30,9 @@ func turns(t *testing.T, c *courtesy, n int) (took time.Duration, payloads int) 
 func TestCourtesy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting, crowded := 0, false
-		c := newCourtesy(8, func() int { return waiting }, func() bool { return crowded })
+		c := testCourtesy(func() int { return waiting }, func() bool { return crowded })
 
-		if first := c.turn(t.Context()); first > 2*smallBatch {
+		if first := c.turn(t.Context()); first > 2*tinyBatch {
 			t.Errorf("the first batch after idling is %d", first)
 		}
 		turns(t, &c, 10)
@@ -39,11 +45,11 @@ func TestCourtesy(t *testing.T) {
 		}
 		crowded = true
 		turns(t, &c, 10)
-		if took, n := turns(t, &c, 10); took != 10*longestPause || n != 10*smallBatch {
-			t.Errorf("callbacks suffer: %d payloads in %s, want a small batch each %s", n, took, longestPause)
+		if took, n := turns(t, &c, 10); took != 10*firstPause || n != 10*smallBatch || c.rest.Load() != 0 {
+			t.Errorf("callbacks suffer: %d payloads in %s, want a small batch each %s", n, took, firstPause)
 		}
 		crowded = false
-		if took, _ := turns(t, &c, 10); took >= 10*longestPause || took < 5*longestPause {
+		if took, _ := turns(t, &c, 10); took >= 10*firstPause || took < 5*firstPause {
 			t.Errorf("they come and suffer no more: ten turns take %s, want a little less each", took)
 		}
 		crowded, waiting = true, 0
@@ -52,7 +58,7 @@ func TestCourtesy(t *testing.T) {
 			t.Errorf("they come no more: %d payloads in %s", n, took)
 		}
 		c.idle()
-		if n := c.turn(t.Context()); n > 2*smallBatch {
+		if n := c.turn(t.Context()); n > 2*tinyBatch || c.rest.Load() != 0 {
 			t.Errorf("the first batch after idling is %d", n)
 		}
 	})
@@ -62,11 +68,47 @@ func TestCourtesy(t *testing.T) {
 func TestCourtesyRemembersTheLongestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting := 9
-		c := newCourtesy(8, func() int { return waiting }, func() bool { return true })
+		c := testCourtesy(func() int { return waiting }, func() bool { return true })
 		c.look()
 		waiting = 0
 		if took, _ := turns(t, &c, 1); took != firstPause {
 			t.Errorf("a pause of %s, want %s", took, firstPause)
+		}
+	})
+}
+
+// Callbacks that come fast are noticed without a queue of them, which stays short
+// while the disk is quick, and forgotten soon after the last.
+func TestCourtesyNoticesARush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		came, crowded := int64(0), false
+		c := testCourtesy(func() int { return 0 }, func() bool { return crowded })
+		c.arrived = func() int64 { return came }
+		come := func(perSecond, turns int) (took time.Duration, payloads int) {
+			for range turns {
+				time.Sleep(5 * time.Millisecond)
+				came += int64(perSecond / 200)
+				start := time.Now()
+				payloads += c.turn(t.Context())
+				took += time.Since(start)
+				came += int64(float64(perSecond) * time.Since(start).Seconds())
+			}
+			return took, payloads
+		}
+		if took, n := come(800, 20); took != 0 || n < 10*readPayloads {
+			t.Errorf("not many: %d payloads in %s", n, took)
+		}
+		if took, n := come(9000, 20); took != 0 || n > 2*readPayloads+20*smallBatch {
+			t.Errorf("many, and cores to spare: %d payloads in %s", n, took)
+		}
+		crowded = true
+		come(9000, 5)
+		if took, n := come(9000, 20); took != 20*longestPause || n != 20*tinyBatch || c.rest.Load() != int64(longestPause) {
+			t.Errorf("many, and no core to spare: %d payloads in %s", n, took)
+		}
+		come(0, quietTurns+20) // still no core to spare: now it is the relay itself
+		if took, n := come(0, 10); took != 0 || n < 9*readPayloads || c.rest.Load() != 0 {
+			t.Errorf("after it: %d payloads in %s", n, took)
 		}
 	})
 }

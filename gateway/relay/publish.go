@@ -35,19 +35,29 @@ type Publisher struct {
 	stream   Stream
 	log      *zap.Logger
 	boundary func(string)
+	rest     func() time.Duration
 	events   chan struct{}
 	changes  chan struct{}
 }
 
-// publishRows is how many rows one round takes.
-const publishRows = 500
+// Rows that one round takes, many when nothing else is to do. What comes within
+// publishGather of a round shares the next one: a round reads and writes the ledger.
+const (
+	publishRows   = 500
+	fewRows       = 4
+	publishGather = 5 * time.Millisecond
+)
 
-// NewPublisher makes a publisher; boundary may be nil.
-func NewPublisher(ledger PublishLedger, stream Stream, log *zap.Logger, boundary func(string)) *Publisher {
+// NewPublisher makes a publisher. rest says how long to rest after a round, which
+// is small then (Relay.Rest); boundary and rest may be nil.
+func NewPublisher(ledger PublishLedger, stream Stream, log *zap.Logger, boundary func(string), rest func() time.Duration) *Publisher {
+	if rest == nil {
+		rest = func() time.Duration { return 0 }
+	}
 	if boundary == nil {
 		boundary = func(string) {}
 	}
-	return &Publisher{ledger: ledger, stream: stream, log: log, boundary: boundary,
+	return &Publisher{ledger: ledger, stream: stream, log: log, boundary: boundary, rest: rest,
 		events: make(chan struct{}, 1), changes: make(chan struct{}, 1)}
 }
 
@@ -63,8 +73,8 @@ func (p *Publisher) Kick() {
 
 // RunEvents publishes events until ctx ends.
 func (p *Publisher) RunEvents(ctx context.Context) error {
-	return p.run(ctx, p.events, func() (int, error) {
-		rows, err := p.ledger.Unpublished(ctx, publishRows)
+	return p.run(ctx, p.events, func(most int) (int, error) {
+		rows, err := p.ledger.Unpublished(ctx, most)
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
@@ -91,8 +101,8 @@ func (p *Publisher) publishEvents(ctx context.Context, rows []gateway.EventRow) 
 
 // RunChanges publishes changes of messages until ctx ends.
 func (p *Publisher) RunChanges(ctx context.Context) error {
-	return p.run(ctx, p.changes, func() (int, error) {
-		rows, err := p.ledger.UnpublishedChanges(ctx, publishRows)
+	return p.run(ctx, p.changes, func(most int) (int, error) {
+		rows, err := p.ledger.UnpublishedChanges(ctx, most)
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}
@@ -103,10 +113,14 @@ func (p *Publisher) RunChanges(ctx context.Context) error {
 	})
 }
 
-func (p *Publisher) run(ctx context.Context, kick <-chan struct{}, round func() (int, error)) error {
+func (p *Publisher) run(ctx context.Context, kick <-chan struct{}, round func(most int) (int, error)) error {
 	pause := retryPause
 	for ctx.Err() == nil {
-		n, err := round()
+		rest, most := p.rest(), publishRows
+		if rest > 0 {
+			most = fewRows
+		}
+		n, err := round(most)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			p.log.Warn("publish.failed", zap.Error(err), zap.Duration("again_in", pause))
@@ -122,6 +136,9 @@ func (p *Publisher) run(ctx context.Context, kick <-chan struct{}, round func() 
 			t.Stop()
 		default:
 			pause = retryPause
+			if n < publishRows {
+				sleep(ctx, max(rest, publishGather))
+			}
 		}
 	}
 	return ctx.Err()

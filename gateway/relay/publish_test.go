@@ -28,6 +28,7 @@ type copies struct {
 	n     int
 	ended chan struct{}
 	want  int
+	most  int // rows in a call
 }
 
 // PublishEvents is for relay.Stream.
@@ -35,6 +36,9 @@ func (c *copies) PublishEvents(_ context.Context, rows []gateway.EventRow) []err
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make([]error, len(rows))
+	if len(rows) > c.most {
+		c.t.Errorf("%d rows in a call, want at most %d", len(rows), c.most)
+	}
 	seen := map[string]bool{}
 	for i := range rows {
 		r := &rows[i]
@@ -66,8 +70,13 @@ func (c *copies) PublishChanges(_ context.Context, rows []gateway.Change) []erro
 }
 
 // Copies keep the order of each conversation also when acknowledgements are lost
-// and rows are published again.
+// and rows are published again, and when it rests between a few rows.
 func TestCopiesKeepTheOrder(t *testing.T) {
+	t.Run("at once", func(t *testing.T) { copiesInOrder(t, nil, 200) })
+	t.Run("a few at a time", func(t *testing.T) { copiesInOrder(t, func() time.Duration { return time.Millisecond }, 4) })
+}
+
+func copiesInOrder(t *testing.T, rest func() time.Duration, most int) {
 	r := newRig(t)
 	r.decode = func(body string) ([]gateway.Item, string, error) {
 		var out []gateway.Item
@@ -81,10 +90,10 @@ func TestCopiesKeepTheOrder(t *testing.T) {
 		last = r.archive(fmt.Sprint(i))
 	}
 	r.run(last, gateway.PayloadRelayed)
-	c := &copies{t: t, fail: 5, last: map[string]int64{}, ended: make(chan struct{}), want: 200}
+	c := &copies{t: t, fail: 5, last: map[string]int64{}, ended: make(chan struct{}), want: 200, most: most}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	p := relay.NewPublisher(r.store.Ledger, c, zap.NewNop(), nil)
+	p := relay.NewPublisher(r.store.Ledger, c, zap.NewNop(), nil, rest)
 	done := make(chan struct{})
 	go func() { _ = p.RunEvents(ctx); close(done) }()
 	select {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -86,10 +88,12 @@ type Options struct {
 
 // Relay is the stage. Make it with New, run it with Run on the leader only.
 type Relay struct {
-	o    Options
-	kick chan struct{}
-	own  numbers
-	slow courtesy // of the goroutine of Run
+	o     Options
+	kick  chan struct{}
+	kicks atomic.Int64 // nearly all of them are a callback
+	rest  atomic.Int64
+	own   numbers
+	slow  courtesy // of the goroutine of Run
 }
 
 // New checks nothing and starts nothing.
@@ -116,18 +120,26 @@ func New(o Options) *Relay {
 		o.Relayed = func(gateway.RelayResult) {}
 	}
 	r := &Relay{o: o, kick: make(chan struct{}, 1)}
-	r.slow = newCourtesy(o.YieldAt, func() int { return r.o.Archive.Waiting() }, o.Crowded)
+	r.slow = courtesy{
+		waiting: func() int { return r.o.Archive.Waiting() }, crowded: o.Crowded, arrived: r.kicks.Load, now: o.Now,
+		at: o.YieldAt, rush: float64(rushPerCore * runtime.GOMAXPROCS(0)), batch: tinyBatch, rest: &r.rest,
+	}
 	return r
 }
 
 // Kick says that the archive or the queue of payloads to read again has grown.
 // It never blocks; a lost kick costs a second.
 func (r *Relay) Kick() {
+	r.kicks.Add(1)
 	select {
 	case r.kick <- struct{}{}:
 	default:
 	}
 }
+
+// Rest is how long those who work on what was relayed should wait between small
+// batches, so that callbacks go first; 0 nearly always.
+func (r *Relay) Rest() time.Duration { return time.Duration(r.rest.Load()) }
 
 // Run relays until ctx ends. It returns ctx's error; every other failure is
 // logged and tried again.
