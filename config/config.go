@@ -69,7 +69,7 @@ type Admin struct {
 type Token struct {
 	// Name stands in the audit.
 	Name string `yaml:"name" validate:"required,name"`
-	// Role is viewer (reads), operator (also raw bodies, requeue, replay,
+	// Role is viewer (reads), operator (also raw bodies, requeue, replay, send,
 	// pause) or admin (everything).
 	Role string `yaml:"role" validate:"required,oneof=viewer operator admin"`
 	// Token is the secret, at least 16 characters.

@@ -15,8 +15,8 @@ import (
 type Role string
 
 // The roles. A viewer reads numbers, states and lists; an operator also reads
-// raw bodies, readmits, requeues, replays, pauses and resumes; an admin also
-// drops dead letters, releases held replies and reads the audit log.
+// raw bodies, readmits, requeues, replays, pauses, resumes, sends messages and
+// cancels them; an admin also drops dead letters, releases held replies and reads the audit log.
 const (
 	RoleViewer   Role = "viewer"
 	RoleOperator Role = "operator"

@@ -29,6 +29,9 @@ type model struct {
 	out     map[string][]*sent // by conversation, in order
 	taken   int64
 	id      int
+	keys    map[string]keyed // of submissions
+
+	cancelled int
 }
 
 // sent is a message of the model.
@@ -46,15 +49,15 @@ func modelRandom(w *world) {
 	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a seeded test must repeat itself
 	m := &model{world: w, r: r, known: map[string]bool{}, lastSeq: map[string]int64{}, conv: map[string]string{}, into: map[string]string{},
 		waiting: map[string][]gateway.Pending{}, dead: map[string]int{}, app: map[string]gateway.AppSums{},
-		items: map[gateway.ItemState]int64{}, out: map[string][]*sent{}}
+		items: map[gateway.ItemState]int64{}, out: map[string][]*sent{}, keys: map[string]keyed{}}
 	m.run()
 }
 
 func (m *model) run() {
-	for step := range 600 {
+	for step := range 720 {
 		m.later(time.Duration(m.r.IntN(1000)) * time.Millisecond)
 		m.from = step / 40
-		switch m.r.IntN(10) {
+		switch m.r.IntN(12) {
 		case 0, 1, 2:
 			m.relaySome()
 		case 3, 4, 5:
@@ -63,6 +66,10 @@ func (m *model) run() {
 			m.sendOne()
 		case 9:
 			m.requeueOne()
+		case 10:
+			m.submitOne()
+		case 11:
+			m.cancelOne()
 		}
 		if step%50 == 49 {
 			m.check()
@@ -71,8 +78,8 @@ func (m *model) run() {
 			m.Fatalf("at step %d", step)
 		}
 	}
-	if len(m.into) < 5 || m.waited < 5 {
-		m.Errorf("the run shows little: %d merges, %d messages behind others", len(m.into), m.waited)
+	if len(m.into) < 5 || m.waited < 5 || len(m.keys) < 20 || m.cancelled < 3 {
+		m.Errorf("the run shows little: %d merges, %d messages behind others, %d submissions, %d cancelled", len(m.into), m.waited, len(m.keys), m.cancelled)
 	}
 }
 
