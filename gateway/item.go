@@ -94,7 +94,8 @@ type Item struct {
 	// content: phone_number_id, "waba:<id>", "<corp id>/<agent id>".
 	AccountID string
 	// AccountNumber is our side's own phone number in digits where the
-	// callback tells it (WhatsApp display_phone_number), else "".
+	// callback tells it (WhatsApp display_phone_number), or its userid where that is
+	// known to be ours, else "".
 	AccountNumber string
 	Kind          Kind
 	// Key names the fact within platform, account and kind: the platform's

@@ -77,7 +77,8 @@ and of the fake WeCom:
 and of the fake vendor's gateway, which runs with --unified-listen, and is the one that
 -c FILE describes:
 
-  POST customer, colleague   {"conversation","text"}: somebody writes
+  POST customer              {"conversation","text"}: a customer writes
+  POST colleague             {"conversation","text"}: a colleague writes by hand, in our name
   POST simulate              {"kind","variant","from",…}: a callback of any kind that
                              causeway simulate unified --list names
   PUT  plays                 {"plays"}: whether our messages come back with our marker, with the

@@ -186,7 +186,7 @@ func (r *Relay) hop(platform string, it *gateway.Item, row *gateway.ItemRow) {
 		return
 	}
 	for _, id := range it.Content.From.Identities {
-		if id.Kind == "phone" && r.own.ours(platform, id.Value) {
+		if (id.Kind == "phone" || id.Kind == "userid") && r.own.ours(platform, id.Value) {
 			row.OwnHop, row.HopsMax = true, r.o.HopsMax
 		}
 	}

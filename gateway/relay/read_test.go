@@ -54,6 +54,13 @@ func TestObservedItem(t *testing.T) {
 	r := New(Options{Directory: oneAccount{}, Log: zap.NewNop()})
 	us := person("phone", "900")
 	r.own.learn("whatsapp", us.Value)
+	for kind, hop := range map[string]bool{"phone": true, "userid": true, "bsuid": false} {
+		it := gateway.Item{Kind: gateway.KindMessage, Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{person("phone", "1")}},
+			Content: gateway.Content{From: &gateway.Party{Identities: []gateway.Identity{person(kind, "900")}}}}
+		if row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, "shop", nil); row.OwnHop != hop {
+			t.Errorf("a message of our own %s: %v", kind, row.OwnHop)
+		}
+	}
 	for _, how := range []gateway.Observed{"", gateway.ObservedHistory, gateway.ObservedStandby} {
 		it := gateway.Item{Kind: gateway.KindMessage, Key: "m:1", Observed: how,
 			Chat:    gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{us}},

@@ -100,8 +100,8 @@ func (d *Decoding) compile() (*decoder, []Problem) {
 		p.add("time_zone", `must be an offset such as "+08:00"`)
 	}
 	for i, r := range d.Kinds {
-		if r.Type != "" && (r.Kind == "message" || r.Kind == "echo") {
-			p.add(fmt.Sprintf("kinds[%d].type", i), "does not belong to a %s, whose type is that of type and types; leave it out", r.Kind)
+		if r.Type != "" && (r.Kind == "message" || r.Kind == "echo" || r.Kind == "send_failed") {
+			p.add(fmt.Sprintf("kinds[%d].type", i), "does not belong to kind %s, which has a type of its own; leave it out", r.Kind)
 		}
 	}
 	for _, f := range []struct {

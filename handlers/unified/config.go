@@ -91,8 +91,8 @@ type KindRule struct {
 	// Kind is message, echo (our side wrote, for certain), send_failed (a message of
 	// ours did not arrive), account, contact or room (its state changed), or notice.
 	Kind string `yaml:"kind" validate:"required,oneof=message echo send_failed account contact room notice"`
-	// Type is how the event is called, in place of the value; not for messages
-	// and echoes. [the value]
+	// Type is how the event is called, in place of the value; not for message, echo
+	// and send_failed. [the value]
 	Type string `yaml:"type,omitempty" validate:"omitempty,max=64"`
 	// Dedup none lets every callback be an event of its own: for those that are
 	// legitimately equal in every byte. [ids, else a hash]

@@ -145,7 +145,7 @@ func (b *batch) item(index int, s *scope) gateway.Item {
 	case !known:
 		rule.Kind = "notice"
 	}
-	it := gateway.Item{AccountID: d.account.first(s), OccurredAt: d.when(s)}
+	it := gateway.Item{AccountID: d.account.first(s), AccountNumber: bounded(d.ownID.first(s), maxID), OccurredAt: d.when(s)}
 	it.Content = gateway.Content{ID: bounded(d.messageID.first(s), maxID), Raw: json.RawMessage(s.item)}
 	b.key(&it, s, rule.Dedup == "none", index)
 	it.Content.Type = rule.Type

@@ -107,6 +107,9 @@ func TestOwnID(t *testing.T) {
 		if got := whose(&it); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
+		if it.AccountNumber == "" { // so that two bots of ours do not talk for ever
+			t.Errorf("%s: our own id is not told", body)
+		}
 	}
 }
 
