@@ -45,6 +45,8 @@ func examineAccount(ctx context.Context, cfg *config.Config, dir *directory, nam
 		facts = wecom.Examine(ctx, client, wecomCallbacksOf(cfg))
 	case trier:
 		facts = []handlers.Fact{client.TryCredentials(ctx).Fact()}
+	default:
+		facts = []handlers.Fact{{Level: "info", What: "nothing can be asked about this account without sending"}}
 	}
 	r := admin.Report{OK: true, Findings: make([]admin.Finding, 0, len(facts))}
 	for _, f := range facts {

@@ -119,6 +119,9 @@ func TestUnifiedEchoes(t *testing.T) {
 	if c.LastHumanAt == nil || judged[gateway.JudgedOurs] != len(want) || judged[gateway.JudgedHuman] != 1 || judged[gateway.JudgedUndecided] != 1 {
 		t.Errorf("last human at %v, judged %v", c.LastHumanAt, judged)
 	}
+	if out, code := w.cli("doctor", "account", cred.Account, "--token", testToken, "--admin", w.api); code != exitOK || !strings.Contains(out, "without sending") {
+		t.Errorf("doctor account: %d %s", code, out)
+	}
 	out, _ := w.cli("doctor", "--token", testToken, "--admin", w.api)
 	if !strings.Contains(out, "do not tell who wrote them") {
 		t.Errorf("doctor does not tell of what is undecided:\n%s", out)
