@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -221,5 +222,35 @@ func TestSubmitToAChat(t *testing.T) {
 		if status, _, text := w.submit(body); status != http.StatusBadRequest {
 			t.Errorf("%d %s", status, text)
 		}
+	}
+}
+
+// The robot of a group writes to its group without anybody being named, and every
+// request finds the same conversation.
+func TestSubmitToARobotsGroup(t *testing.T) {
+	begin(t)
+	const key = "693a91f6-7xxx-4bc4-97a0-0ec2sifa5aaa"
+	g, err := wecomtest.NewGroup(wecomtest.GroupOptions{Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Listen(""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Close() })
+	w := newCase(t, worldOptions{accounts: fmt.Sprintf("  - {name: alerts, platform: wecom, kind: robot, key: %s, api_base: %q}\n", key, g.URL())})
+	_, first, text := w.submit(`{"account":"alerts","parts":[{"text":"one"},{"type":"markdown","text":"**two**"}]}`)
+	if said, code := w.cli("send", "--account", "alerts", "three"); code != exitOK || first.Conv == "" || !strings.Contains(said, first.Conv) {
+		t.Errorf("%d %s; first %s", code, said, text)
+	}
+	w.settled(30 * time.Second)
+	if got, want := texts(accepted(g.Calls())), []string{"one", "**two**", "three"}; !slices.Equal(got, want) {
+		t.Errorf("the group was sent %v", got)
+	}
+	if status, _, text := w.submit(`{"account":"alerts","to":{"kind":"group","value":"another"},"content":{"text":"x"}}`); status != http.StatusBadRequest {
+		t.Errorf("to another group: %d %s", status, text)
+	}
+	if strings.Contains(w.said(), key) {
+		t.Error("the log holds the key")
 	}
 }
