@@ -113,11 +113,16 @@ func (d *Decoding) compile() (*decoder, []Problem) {
 		{"sources", "source", len(d.Sources) > 0, len(d.Source) > 0},
 		{"source", "sources", len(d.Source) > 0, len(d.Sources) > 0},
 		{"group_values", "chat_type", len(d.GroupValues) > 0, len(d.ChatType) > 0},
+		{"own_id", "sender", len(d.OwnID) > 0, len(d.Sender) > 0},
 		{"conversation_rule", "sender", d.ConversationRule != "", len(d.Sender) > 0},
 	} {
 		if f.set && !f.there {
 			p.add(f.field, "says nothing without %s; name both or none", f.needs)
 		}
+	}
+	if len(d.FromSelf) == 0 && len(d.OwnID) == 0 {
+		p.add("from_self", `is empty, and there is no own_id: nothing would tell who wrote, and no message would ever be handed out; `+
+			`name one of them, or ["=false"] for a vendor that never sends back what our side wrote`)
 	}
 	if len(d.Conversation) == 0 && d.ConversationRule == "" {
 		p.add("conversation", "is empty, and there is no conversation_rule: name the path of the conversation's id, or the rule peer or pair")

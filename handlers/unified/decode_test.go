@@ -208,14 +208,14 @@ func TestTimes(t *testing.T) {
 		{"", "", `"2026-09-21 22:16:40"`}, {"", "+00:00", `"2026-09-21 14:16:40"`}, {"s", "", `1790000200`}, {"s", "", `1.7900002e9`},
 		{"s", "", `"1790000200.0"`}, {"ms", "", `1790000200000`}, {"rfc3339", "", `"2026-09-21T14:16:40Z"`}, {"datetime", "+09:30", `"2026-09-21 23:46:40"`},
 	} {
-		e := made(t, unified.Decoding{Account: []string{"=a"}, Conversation: []string{"=c"}, Time: []string{"t"}, TimeUnit: tt.unit, TimeZone: tt.zone})
+		e := made(t, unified.Decoding{Account: []string{"=a"}, Conversation: []string{"=c"}, FromSelf: []string{"=false"}, Time: []string{"t"}, TimeUnit: tt.unit, TimeZone: tt.zone})
 		if got := one(t, e, `{"t":`+tt.in+`}`).OccurredAt; !got.Equal(want) {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
 	for _, in := range []string{`0`, `-1`, `"soon"`, `null`, `{}`, `1e99`, `"NaN"`, `"Inf"`, `99999999999999999999`, `"9999-01-01 00:00:00"`, `true`} {
 		for _, unit := range []string{"", "s", "ms", "rfc3339", "datetime"} {
-			e := made(t, unified.Decoding{Account: []string{"=a"}, Conversation: []string{"=c"}, Time: []string{"t"}, TimeUnit: unit})
+			e := made(t, unified.Decoding{Account: []string{"=a"}, Conversation: []string{"=c"}, FromSelf: []string{"=false"}, Time: []string{"t"}, TimeUnit: unit})
 			if got := one(t, e, `{"t":`+in+`}`).OccurredAt; !got.IsZero() {
 				t.Errorf("%s in %q: %v", in, unit, got)
 			}

@@ -16,7 +16,7 @@ import (
 func proving(t testing.TB, v unified.Verification) *unified.Endpoint {
 	t.Helper()
 	e, err := unified.NewEndpoint(unified.EndpointConfig{Verification: v, Answer: "success",
-		Decoding: unified.Decoding{Account: []string{"=a"}, Conversation: []string{"=c"}}})
+		Decoding: unified.Decoding{Account: []string{"=a"}, Conversation: []string{"=c"}, FromSelf: []string{"=false"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
