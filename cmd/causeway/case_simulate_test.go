@@ -133,6 +133,9 @@ func TestSimulateEveryWeComKind(t *testing.T) {
 				t.Errorf("%s: exit code %d: %s", strings.Join(args, " "), code, out)
 			}
 			callbacks, facts = callbacks+2, facts+1
+			if variant == "renamed" {
+				facts += 3 // told to the conversation with each app
+			}
 			if k.Class == gateway.KindMessage {
 				questions[strings.ToLower(from)] = k.Name
 			}
@@ -140,14 +143,19 @@ func TestSimulateEveryWeComKind(t *testing.T) {
 	}
 	w.until(120*time.Second, "every question has its answer", func() bool {
 		s := w.sums()
-		return s.Payloads.Pending == 0 && s.Apps["echo"].Pending == 0 && s.Apps["crm"].Pending == 0 && s.Messages.Accepted >= int64(len(questions))
+		return s.Payloads.Pending == 0 && s.Media.Pending == 0 && s.Apps["echo"].Pending == 0 && s.Apps["crm"].Pending == 0 &&
+			s.Messages.Accepted >= int64(len(questions))
 	})
 	s := w.sums()
+	files := int(s.Media.Ready) // each with a notice of its own
+	if files != 4 || s.Media.Wanted != 4 {
+		t.Errorf("files %+v, want 4", s.Media)
+	}
 	if s.Payloads.Archived != callbacks || s.Items.Events != int64(facts) || s.Items.Duplicate != int64(facts) || s.Items.Dead != 0 || len(w.deadLetters()) != 0 {
 		t.Errorf("of %d callbacks: %+v, items %+v, dead letters %+v", callbacks, s.Payloads, s.Items, w.deadLetters())
 	}
-	if e, c := s.Apps["echo"].Wanted, s.Apps["crm"].Wanted; e != int64(len(questions)) || c != int64(facts-len(questions)) {
-		t.Errorf("%d events were offered to the bot and %d to the other, want %d and %d", e, c, len(questions), facts-len(questions))
+	if e, c := s.Apps["echo"].Wanted, s.Apps["crm"].Wanted; e != int64(len(questions)) || c != int64(facts+files-len(questions)) {
+		t.Errorf("%d events were offered to the bot and %d to the other, want %d and %d", e, c, len(questions), facts+files-len(questions))
 	}
 	answers := map[string]int{}
 	for _, call := range wc.Calls() {

@@ -64,7 +64,7 @@ func (d *directory) newEndpoint(e *config.Endpoint, accounts []config.Account, n
 	case e.Platform == "wecom" && e.Kind == "aibot":
 		return d.newBotEndpoint(e, accounts, now)
 	case e.Platform == "wecom":
-		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs, Suite: e.Kind == "suite"})
+		return wecom.NewEndpoint(wecom.EndpointConfig{Ring: wecomRing(e), ReceiveIDs: e.ReceiveIDs, Suite: e.Kind == "suite", Agents: wecomAgents(accounts)})
 	}
 	secrets := []string{e.AppSecret.Reveal()}
 	if e.AppSecretPrevious != "" {

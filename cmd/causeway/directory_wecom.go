@@ -33,3 +33,14 @@ func (d *directory) addWeComApp(acc *config.Account, out, slow *egress.Client, n
 	}, out, now)
 	d.clients["wecom/"+acc.Name], d.targets[acc.Name] = client, wecom.NewUploads(client, slow)
 }
+
+// wecomAgents are the apps by corp.
+func wecomAgents(accounts []config.Account) map[string][]int64 {
+	out := map[string][]int64{}
+	for i := range accounts {
+		if a := &accounts[i]; a.Platform == "wecom" && a.Kind == "app" {
+			out[a.CorpID] = append(out[a.CorpID], a.AgentID)
+		}
+	}
+	return out
+}

@@ -138,7 +138,7 @@ func TestSimulate(t *testing.T) {
 			return it.Chat.Identities[0].Value == "wrX" && len(it.Content.Change.People) == 2 && it.Content.Change.Before == "1" && it.Content.Change.Version == "2"
 		}},
 		"wecom renamed": {[]string{"wecom", "member", "renamed", "--new-user", "Neu"}, gateway.KindState, func(it *gateway.Item) bool {
-			return it.Chat.Identities[0].As == "Neu" && it.Chat.Identities[1].As == simulatedMember
+			return it.Chat.Identities[0].As == "Neu" && it.Chat.Identities[1].As == simulatedMember // and the app's conversation
 		}},
 		"wecom unknown event": {[]string{"wecom", "event", "brand_new"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.brand_new" }},
 		"wecom event":         {[]string{"wecom", "event", "--event", "view"}, gateway.KindNotice, func(it *gateway.Item) bool { return it.Content.Type == "event.view" }},
@@ -151,7 +151,11 @@ func TestSimulate(t *testing.T) {
 			if code != exitOK {
 				t.Fatalf("exit code %d\n%s%s", code, out, errs)
 			}
-			if len(r.items) != 1 || r.items[0].Err != "" || r.items[0].Kind != tc.kind || !tc.look(&r.items[0]) {
+			want := 1
+			if name == "wecom renamed" {
+				want = 2
+			}
+			if len(r.items) != want || r.items[0].Err != "" || r.items[0].Kind != tc.kind || !tc.look(&r.items[0]) {
 				t.Fatalf("the gateway reads %+v", r.items)
 			}
 			if !strings.Contains(out, "1 of 1 answered 200") {

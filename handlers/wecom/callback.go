@@ -30,13 +30,17 @@ type EndpointConfig struct {
 	// Suite says that it is the command URL of a suite, where the platform
 	// wants to read "success". Source: path/97172.
 	Suite bool
+	// Agents are our apps by corp id: a member's rename names none, and is told to
+	// the conversation with each.
+	Agents map[string][]int64
 }
 
 // Endpoint is one callback URL of a self-built app or a suite. It implements
 // handlers.Endpoint, is immutable, and is safe for concurrent use.
 type Endpoint struct {
-	ring  []*Crypt
-	suite bool
+	ring   []*Crypt
+	suite  bool
+	agents map[string][]int64
 }
 
 var (
@@ -54,7 +58,7 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	if len(c.ReceiveIDs) == 0 {
 		return nil, errors.New("receive_ids is empty: name the corp id")
 	}
-	e := &Endpoint{suite: c.Suite}
+	e := &Endpoint{suite: c.Suite, agents: c.Agents}
 	for i, cred := range c.Ring {
 		crypt, err := NewCrypt(cred.Token, cred.EncodingAESKey, c.ReceiveIDs)
 		if err != nil {

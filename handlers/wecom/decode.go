@@ -23,8 +23,9 @@ const (
 )
 
 // Decode opens a payload that Verify accepted and reads it. A callback of a
-// self-built app holds exactly one item, so there is nothing between a good item
-// and an error. The signature is not checked again: the archive holds verified
+// self-built app holds exactly one fact, so there is nothing between a good item
+// and an error; more items are one more for each app of a corp whose member was
+// renamed. The signature is not checked again: the archive holds verified
 // payloads only, and a key that left the ring must not make old ones unreadable.
 // keyFP names the key that opened it, also when what was inside is undecodable.
 func (e *Endpoint) Decode(p *gateway.Payload) (items []gateway.Item, keyFP string, err error) {
@@ -40,7 +41,7 @@ func (e *Endpoint) Decode(p *gateway.Payload) (items []gateway.Item, keyFP strin
 	if err != nil {
 		return nil, keyFP, fmt.Errorf("%w: %w", gateway.ErrUndecodable, err)
 	}
-	return []gateway.Item{it}, keyFP, nil
+	return append([]gateway.Item{it}, e.renamed(&it)...), keyFP, nil
 }
 
 // decodeInner reads one decrypted document, which is XML, or JSON where an app is

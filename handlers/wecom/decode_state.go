@@ -1,6 +1,7 @@
 package wecom
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -140,6 +141,28 @@ func contactChange(it *gateway.Item, doc *document) {
 	of(it, now, old)
 	c.Member = colleague(is)
 	it.Content.Identity = &gateway.IdentityChange{Before: []gateway.Identity{*colleague(was)}, After: []gateway.Identity{*c.Member}}
+}
+
+// renamed tells a member's rename to their conversation with each of our apps: an
+// event "system" with both ids, as other platforms tell of new numbers, so that the
+// conversation goes on under the new id. Each has the key of the change, which is
+// another event for another account.
+func (e *Endpoint) renamed(change *gateway.Item) (out []gateway.Item) {
+	if change.Content.Identity == nil {
+		return nil
+	}
+	corp, _, _ := strings.Cut(change.AccountID, "/")
+	is, was := change.Content.Identity.After[0], change.Content.Identity.Before[0]
+	was.Retired = true
+	for _, agent := range e.agents[corp] {
+		out = append(out, gateway.Item{
+			AccountID: corp + "/" + strconv.FormatInt(agent, 10), Kind: gateway.KindState, Key: change.Key, OccurredAt: change.OccurredAt,
+			Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{is, was}},
+			Content: gateway.Content{Type: "system", From: &gateway.Party{Identities: []gateway.Identity{is}},
+				Identity: change.Content.Identity, Raw: change.Content.Raw},
+		})
+	}
+	return out
 }
 
 // authChange reads that a corp let a suite in, or put it out. create_auth and

@@ -89,8 +89,14 @@
 //   - taskcard_click is of the old task card; its TaskId is read as that of the
 //     new ones, ours.
 //   - Members: 90970; departments: 90971; tags: 90972. A rename (NewUserID) joins
-//     the two keys of the member's state. The conversation with an app is another
-//     key space and begins anew under the new id: the event names no app.
+//     the two keys of the member's state. It names no app, so it is told to the
+//     member's conversation with each app of the corp that is configured
+//     (EndpointConfig.Agents): an event "system" that makes the new id an alias.
+//     Found: that needs no other way into the ledger, and joins whichever of the
+//     two spoke first; the price is a conversation for a member who never wrote.
+//     An app that is added later begins anew. Whether a member may later get an id
+//     that another one had is not said; if so, what they write stands in that
+//     one's conversation, and is answered to them.
 //   - Customers, chats, tags: 92130, as a suite is told 92277. A tag's Id may be
 //     that of a group of tags; TagType is absent on shuffle.
 //   - JoinScene and QuitScene are numbers whose meaning is not ours: as they came.

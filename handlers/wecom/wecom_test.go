@@ -110,7 +110,7 @@ func checkItem(t testing.TB, it *gateway.Item) {
 	if c := it.Content.Change; c != nil && (it.Chat.Kind != gateway.ChatAccount || it.Chat.Identities[0] != c.Of) {
 		t.Errorf("a change of %+v in the conversation %+v", c.Of, it.Chat)
 	}
-	if it.Kind == gateway.KindState && it.Content.Change == nil {
+	if it.Kind == gateway.KindState && it.Content.Change == nil && it.Content.Identity == nil {
 		t.Error("a state that does not say whose")
 	}
 	fits(t, it)
