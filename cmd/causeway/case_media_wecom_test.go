@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/sandbox"
 	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
@@ -151,5 +152,22 @@ func TestMediaOfWeComThrottled(t *testing.T) {
 	out, _ := w.cli("doctor", "--token", testToken, "--admin", w.api)
 	if !strings.Contains(out, "the platform hands out no files of this account") || !strings.Contains(out, "corp-a") {
 		t.Errorf("doctor says nothing of it:\n%s", out)
+	}
+}
+
+// Only the platforms whose files have a client are fetched from.
+func TestMediaLife(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for _, fetch := range []bool{true, false} {
+		a := &app{o: appOptions{Config: &config.Config{Media: config.Media{Fetch: fetch}}}}
+		for platform, want := range map[string]time.Duration{"whatsapp": 7 * day, "wecom": 3 * day, "unified": 0} {
+			if !fetch {
+				want = 0
+			}
+			if got := a.mediaLife(platform); got != want {
+				t.Errorf("%s, fetch %v: %v, want %v", platform, fetch, got, want)
+			}
+		}
 	}
 }

@@ -90,11 +90,12 @@ func (a *app) wireMedia() {
 func (a *app) mediaLife(platform string) time.Duration {
 	switch {
 	case !a.o.Config.Media.Fetch:
-		return 0
+	case platform == "whatsapp":
+		return whatsapp.MediaLife
 	case platform == "wecom":
 		return wecom.MediaLife
 	}
-	return whatsapp.MediaLife
+	return 0
 }
 
 // mediaOf tells a replay what became of an event's file.
