@@ -107,6 +107,9 @@ type Media struct {
 	Filename string `json:"filename,omitempty"`
 	URL      string `json:"url,omitempty"`
 	Format   string `json:"format,omitempty"` // WeCom voice: amr
+	// Key is the fingerprint of the key that opens the bytes at URL, where the
+	// platform encrypts them: WeCom's robots.
+	Key string `json:"key,omitempty"`
 	// Animated is said of stickers.
 	Animated bool `json:"animated,omitempty"`
 	// State is empty where nothing is to be fetched.

@@ -41,6 +41,7 @@ func (it *Item) Fetch(received time.Time, life time.Duration) *Fetch {
 	switch {
 	case m == nil || m.ID == "" && m.URL == "" || life <= 0 || it.Observed == ObservedStandby:
 		return nil
+	case it.Kind == KindNotice && it.MediaLife > 0: // a further file of a message
 	case it.Kind != KindMessage && it.Kind != KindChange && it.Kind != KindEcho:
 		return nil
 	}

@@ -26,7 +26,8 @@ type directory struct {
 	targets   map[string]media.Target      // uploads, by the account's name
 	uploads   *lateUploads
 	files     *lateFiles
-	progress  *lateProgress // answers that robots' platform fetches
+	botRing   []wecom.Credential // of all robots: their files are opened with it
+	progress  *lateProgress      // answers that robots' platform fetches
 	apps      []gateway.Application
 }
 

@@ -23,6 +23,7 @@ func (d *directory) newBotEndpoint(e *config.Endpoint, accounts []config.Account
 			welcome[a.PlatformID()] = a.Welcome
 		}
 	}
+	d.botRing = append(d.botRing, wecomRing(e)...)
 	return wecom.NewBotEndpoint(wecom.BotConfig{
 		Ring: wecomRing(e), Answers: d.answersBot, Welcome: func(accountID string) string { return welcome[accountID] },
 		Streams: botStreams{d}, Now: now,

@@ -29,6 +29,11 @@ func (d *directory) addMedia(acc *config.Account, m config.Media, out *egress.Cl
 		return errors.New("api_base is not a URL") // its own words hold the URL
 	}
 	o := egress.FetchOptions{Timeout: m.Timeout, Idle: m.IdleTimeout}
+	if acc.Platform == "wecom" && acc.Kind == "aibot" {
+		o.Route = egress.Route{Hosts: wecom.BotMediaHosts(), Base: base}
+		d.media["wecom/"+acc.Name], err = wecom.NewBotMedia(d.botRing, egress.NewFetcher(o))
+		return err
+	}
 	if acc.Platform == "wecom" {
 		// Every kind of account whose client has an access token.
 		if c, ok := d.clients["wecom/"+acc.Name].(interface {

@@ -79,6 +79,11 @@ func (e *BotEndpoint) Decode(p *gateway.Payload) (items []gateway.Item, keyFP st
 	if items, err = decodeBot(frame.text, p.ReceivedAt); err != nil {
 		return nil, keyFP, fmt.Errorf("%w: %w", gateway.ErrUndecodable, err)
 	}
+	for i := range items {
+		if m := items[i].Content.Media; m != nil {
+			m.Key, items[i].MediaLife = keyFP, BotMediaLife
+		}
+	}
 	return items, keyFP, nil
 }
 
