@@ -202,3 +202,50 @@ func TestBotAnswersLate(t *testing.T) {
 		t.Errorf("%+v, %d calls", s.Messages, len(b.Calls()))
 	}
 }
+
+// Every kind of callback of a robot, by simulate, becomes an event; nothing is dead,
+// and a picture is fetched and opened.
+func TestSimulateEveryBotKind(t *testing.T) {
+	begin(t)
+	w, b := newBotCase(t, worldOptions{apps: "  - {name: echo, builtin: echo}\n" +
+		"  - {name: seen, kinds: [notice], chats: [single], replies: false, builtin: echo}\n"}, -1)
+	picture := []byte("\x89PNG\r\n\x1a\n a picture")
+	address, err := b.AddFile("application/octet-stream", picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eyes := w.observe()
+	want := map[string]int{}
+	for _, k := range wecomtest.BotKinds() {
+		args := []string{"simulate", "wecom", k.Name, "--from", "M-" + k.Name}
+		if k.Name == "aibot-image" {
+			args = append(args, "--file-url", address)
+		}
+		if out, code := w.cli(args...); code != exitOK {
+			t.Errorf("%s: exit code %d: %s", k.Name, code, out)
+		}
+		typ := k.Type
+		if typ == "" {
+			typ = "event." + k.Variants
+		}
+		want[string(k.Class)+" "+typ]++
+	}
+	w.until(60*time.Second, "the picture is there", func() bool {
+		out, code := w.cli("media", "ls", "--state", "ready", "--json")
+		return code == exitOK && strings.Contains(out, `"mime":"image/png"`) || strings.Contains(out, `"mime": "image/png"`)
+	})
+	w.until(60*time.Second, "every callback is relayed", func() bool {
+		s := w.sums()
+		return s.Payloads.Pending == 0 && s.Payloads.Archived == int64(len(wecomtest.BotKinds()))
+	})
+	got := map[string]int{}
+	for _, ev := range w.sees(eyes, len(wecomtest.BotKinds())) {
+		got[string(ev.Kind)+" "+ev.Type]++
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if s := w.sums(); s.Items.Dead != 0 || s.Payloads.Dead != 0 {
+		t.Errorf("%+v %+v", s.Items, s.Payloads)
+	}
+}

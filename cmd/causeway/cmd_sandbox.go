@@ -173,6 +173,9 @@ func newAESKey() string { return (rand.Text() + rand.Text())[:42] + "A" }
 // of takes the credentials of a configuration; what it lacks stays as it was.
 func (s *sandboxCredentials) of(cfg *config.Config) {
 	for _, e := range slices.Backward(cfg.Endpoints) {
+		if e.Kind == "aibot" {
+			continue // the fake WeCom is that of an app
+		}
 		switch e.Platform {
 		case "whatsapp":
 			s.WhatsApp.Endpoint, s.WhatsApp.AppSecret, s.WhatsApp.VerifyToken = e.Name, e.AppSecret.Reveal(), e.VerifyToken.Reveal()
@@ -181,6 +184,9 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 		}
 	}
 	for _, a := range slices.Backward(cfg.Accounts) {
+		if a.Kind == "aibot" || a.Kind == "robot" {
+			continue
+		}
 		switch a.Platform {
 		case "whatsapp":
 			w := &s.WhatsApp

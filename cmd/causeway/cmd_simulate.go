@@ -30,6 +30,8 @@ func (c *cli) simulateCommand() *cobra.Command {
 
 // simulation are the flags that both platforms share.
 type simulation struct {
+	bot bool // an intelligent robot of WeCom is told
+
 	endpoint, account, url string
 	customer, text, id     string
 	file                   string
@@ -104,17 +106,20 @@ func (s *simulation) read(in io.Reader) ([]byte, error) {
 	return b, nil
 }
 
+// of says whether endpoints and accounts of that kind are meant.
+func (s *simulation) of(kind string) bool { return (kind == "aibot") == s.bot && kind != "robot" }
+
 // target finds endpoint, account and URL in the configuration.
 func (s *simulation) target(cfg *config.Config, platform string) (config.Endpoint, config.Account, string, error) {
 	i := slices.IndexFunc(cfg.Endpoints, func(e config.Endpoint) bool {
-		return e.Platform == platform && (s.endpoint == "" || e.Name == s.endpoint)
+		return e.Platform == platform && s.of(e.Kind) && (s.endpoint == "" || e.Name == s.endpoint)
 	})
 	if i < 0 {
 		return config.Endpoint{}, config.Account{}, "", usageError("the configuration has no %s", named(platform+" endpoint", s.endpoint))
 	}
 	endpoint := cfg.Endpoints[i]
 	j := slices.IndexFunc(cfg.Accounts, func(a config.Account) bool {
-		return a.Platform == platform && (s.account == "" || a.Name == s.account)
+		return a.Platform == platform && s.of(a.Kind) && (s.account == "" || a.Name == s.account)
 	})
 	if j < 0 {
 		return config.Endpoint{}, config.Account{}, "", usageError("the configuration has no %s", named(platform+" account", s.account))

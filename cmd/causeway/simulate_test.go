@@ -301,7 +301,7 @@ func TestSimulateList(t *testing.T) {
 // sent as a file.
 func TestSimulateWeComList(t *testing.T) {
 	code, out, _ := execute(t.Context(), "", "simulate", "wecom", "--list")
-	if n := strings.Count(out, "\n"); code != exitOK || n != len(wecomtest.Kinds())+1 || !strings.Contains(out, "card-form") {
+	if n := strings.Count(out, "\n"); code != exitOK || n != len(wecomtest.Kinds())+len(wecomtest.BotKinds())+1 || !strings.Contains(out, "card-form") {
 		t.Errorf("exit code %d, %d lines:\n%s", code, n, out)
 	}
 	code, out, _ = execute(t.Context(), "", "__complete", "simulate", "wecom", "tag", "")

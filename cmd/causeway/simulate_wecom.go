@@ -27,9 +27,11 @@ type wecomSimulation struct {
 	event       wecomtest.Event
 	list, print bool
 	texted      bool // --text was given
+	fileURL     string
 }
 
-const wecomHelp = `Send WeCom callbacks of a self-built app, or to a suite, to a running gateway, encrypted
+const wecomHelp = `Send WeCom callbacks of a self-built app, of an intelligent robot (the kinds that begin with
+aibot-), or to a suite, to a running gateway, encrypted
 and signed as WeCom does it (default: a text). KIND is what happened, VARIANT one of its
 forms; --list names all of them. What is not said by a flag is made up. Every delivery
 has its own nonce and ciphertext, also of the same message. Events have no id at WeCom:
@@ -52,6 +54,7 @@ func (c *cli) simulateWeComCommand() *cobra.Command {
   causeway simulate wecom customer transferred --external-user wm1 --from ChenHao
   causeway simulate wecom chat add_member --chat wr1 --people wm1,wm2 --before v1 --version v2
   causeway simulate wecom event --event quantum_sync_done
+  causeway simulate wecom aibot-text --text "hello, robot"
   causeway simulate wecom approval --print > inner.xml
   causeway simulate wecom --file inner.xml`,
 		Args:              cobra.MaximumNArgs(2),
@@ -73,13 +76,14 @@ func (c *cli) simulateWeComCommand() *cobra.Command {
 	f.StringVar(&e.Code, "code", "", "card…, customer, suite…: the one-time code that comes with it")
 	f.StringSliceVar(&e.Picked, "picked", nil, "card-form: the options ticked")
 	f.StringVar(&e.Customer, "external-user", "", "customer, acquisition: the external_userid")
-	f.StringVar(&e.Chat, "chat", "", "chat: the ChatId")
+	f.StringVar(&e.Chat, "chat", "", "chat: the ChatId; aibot-…: the group")
 	f.StringVar(&e.Tag, "tag", "", "tag: its id")
 	f.StringVar(&e.Kf, "kf", "", "kf-…: the open_kfid")
 	f.StringVar(&e.Renamed, "new-user", "", "member renamed: the userid from now on")
 	f.StringSliceVar(&e.People, "people", nil, "chat: who joined or left")
 	f.StringVar(&e.Before, "before", "", "chat: the version of its members before")
 	f.StringVar(&e.Version, "version", "", "chat: the version of its members from now on")
+	f.StringVar(&s.fileURL, "file-url", "", "aibot-…: the address of a file")
 	f.StringVar(&e.Media, "media-id", "", "the file's media id")
 	f.Float64Var(&e.Latitude, "latitude", 0, "location, where: degrees")
 	f.Float64Var(&e.Longitude, "longitude", 0, "location, where: degrees")
@@ -123,6 +127,9 @@ func (s *wecomSimulation) kindOf(args []string) (wecomtest.Kind, error) {
 func (c *cli) simulateWeCom(ctx context.Context, s *wecomSimulation, args []string) error {
 	if s.list {
 		return c.printKinds(wecomKinds())
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], botKinds) && s.file == "" {
+		return c.simulateBot(ctx, s, args)
 	}
 	k, err := s.kindOf(args)
 	if err != nil {
@@ -187,7 +194,7 @@ func (s *wecomSimulation) nth(k *wecomtest.Kind, n int) wecomtest.Event {
 	if e.Customer != "" {
 		e.Customer = nthName(e.Customer, who)
 	}
-	if s.texted || k.Name == "text" {
+	if s.texted || k.Name == "text" || k.Name == botKinds+"text" {
 		e.Text = nthText(s.text, n, s.count)
 	}
 	if s.count > 1 {

@@ -111,4 +111,39 @@
 //     too; no page shows one. It is read by the names of the XML in any case, with
 //     lists for elements that repeat: the same items, and for messages the same
 //     keys. The key of what has no MsgId is over the bytes that came.
+//
+// # Robots
+//
+// An intelligent robot (aibot) calls back with JSON, addressed to nobody (100719,
+// 101027, 101033; copies of Mar to Nov 2026). Its conversations are a member
+// ("userid") or a group ("group": the chatid, not who wrote); "bot:<aibotid>" is our
+// side; messages have no time. A document in which a name comes twice, in whatever
+// case, is refused. Files have an address that ends in five minutes and are encrypted
+// with the receiver's key; those beyond a message's one are notices behind it. What is
+// quoted comes in words (Content.Quoted). Cards, pressed, are messages; all other
+// events are notices.
+//
+// A message that an application may answer is answered with the opener of a stream,
+// whose id is made of the event's: a callback that comes again opens the same one. The
+// platform then asks how far the stream is (at most six minutes, 101031). Questions
+// repeat the message's msgid, tell nothing, and are answered from the ledger, neither
+// archived nor deduplicated. "Taken" is written before the end is handed out, so that
+// a fetched answer is never sent again; should that answer be lost on its way, the
+// platform asks again. Where nobody answers the callback is answered with nothing.
+// enter_chat must be answered within five seconds and no worker is waited for: the
+// account's welcome, a fixed text.
+//
+// A task's texts are one answer. All but its last message are accepted when they are
+// on disk; the last one when the platform fetched the end, or took the late answer
+// (response_url: once, within an hour, 101138). A fetch shows as "delivered". When
+// nobody asked for ten seconds, or the six minutes are over, what was not fetched goes
+// late; what then fails marks the earlier messages failed. The late address is in
+// Content.Handle, since the sender needs it, and is called only on WeCom's own host.
+// Cards go with the end of a stream (stream_with_template_card) or, alone, late. A
+// card cannot be changed: WeCom takes that within five seconds of the press only.
+// Pictures in a stream (msg_item) are not sent. Found in doubt: how often the platform
+// asks, what it shows of a stream that ends empty, and the codes of response_url.
+//
+// The webhook of a group ("robot") only sends: 91770. Its key stands in the address;
+// the 21st message in a minute waits here.
 package wecom
