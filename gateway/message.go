@@ -98,6 +98,16 @@ const (
 	ScopeAccount Scope = "account" // every conversation of the account
 )
 
+// Share names what several accounts have in common, so that all of them wait when
+// one is refused with ScopeAccount for its sake.
+type Share string
+
+// The shares.
+const (
+	ShareWABA Share = "waba" // a WhatsApp Business Account has several numbers
+	ShareApp  Share = "app"  // an app of Meta, which the access token is of
+)
+
 // Outcome is the result of one attempt, made by a platform client.
 type Outcome struct {
 	Kind       OutcomeKind
@@ -106,6 +116,8 @@ type Outcome struct {
 	// to the outbox.
 	After time.Duration
 	Scope Scope
+	// Share is what the refusal of an account is about; "" for itself.
+	Share Share
 	// Code is the platform's code or a word of ours ("timeout", "refused",
 	// "http_503"); a closed set per platform, safe as a label.
 	Code string

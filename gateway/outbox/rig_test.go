@@ -1,6 +1,7 @@
 package outbox_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -33,9 +34,11 @@ type rig struct {
 	next  int64
 	ids   atomic.Int64
 
-	merged []gateway.Merge // as the sender tells
-	looks  atomic.Int64    // how often the sender asked for a conversation's head
-	stop   func()          // ends sender and judge
+	account string          // of the events that are made; "" for "shop"
+	shares  []string        // accounts that share something
+	merged  []gateway.Merge // as the sender tells
+	looks   atomic.Int64    // how often the sender asked for a conversation's head
+	stop    func()          // ends sender and judge
 }
 
 // NextMessage counts the sender's looks.
@@ -89,6 +92,7 @@ func (r *rig) start(begin time.Time) {
 				r.judge.Kick()
 			}
 		},
+		Shares:      func(string, gateway.Share) []string { return r.shares },
 		Merged:      func(m []gateway.Merge) { r.merged = append(r.merged, m...) },
 		CallTimeout: 15 * time.Second, ExpireAfter: time.Hour, Now: time.Now, Log: zap.NewNop(),
 	})
@@ -168,7 +172,7 @@ func (r *rig) replied(customer string, replies ...gateway.Reply) {
 func (r *rig) event(kind gateway.Kind, customer, key string) gateway.ItemRow {
 	it := gateway.Item{AccountID: "1", Kind: kind, Key: key}
 	return gateway.ItemRow{State: gateway.ItemEvent, Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{{Kind: "phone", Value: customer}}},
-		Event: gateway.EventRow{ID: gateway.EventID("whatsapp", &it), Platform: "whatsapp", Account: "shop", Chat: gateway.ChatSingle, Kind: kind,
+		Event: gateway.EventRow{ID: gateway.EventID("whatsapp", &it), Platform: "whatsapp", Account: cmp.Or(r.account, "shop"), Chat: gateway.ChatSingle, Kind: kind,
 			Origin: gateway.OriginLive, ReceivedAt: time.Now(), Content: []byte(`{"type":"text"}`)}}
 }
 

@@ -33,6 +33,9 @@ type SenderOptions struct {
 	Client func(platform, account string) Client
 	// UnknownWait is how long a conversation waits for evidence.
 	UnknownWait func(platform string) time.Duration
+	// Shares lists the accounts that have something in common with one, itself or
+	// not: they wait with it. Nil for none.
+	Shares func(account string, share gateway.Share) []string
 	// Changed is called when a message or attempt changed; it must be quick.
 	Changed func()
 	// Merged is told which conversations an answer of a platform showed to be one,
@@ -77,6 +80,9 @@ func NewSender(o SenderOptions) *Sender {
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
+	}
+	if o.Shares == nil {
+		o.Shares = func(string, gateway.Share) []string { return nil }
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}

@@ -101,6 +101,42 @@ func TestPausesOfThePlatform(t *testing.T) {
 	}
 }
 
+// A throttle that several accounts share stops all of them; one of the account alone
+// stops no other.
+func TestPausesThatAccountsShare(t *testing.T) {
+	for _, share := range []gateway.Share{"", gateway.ShareWABA} {
+		t.Run(string(share), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.shares = []string{"shop", "sister"}
+				r.say = func(n int, _ *gateway.Message) gateway.Outcome {
+					if n == 1 {
+						return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Share: share, After: 30 * time.Second, Code: "80007"}
+					}
+					return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+				}
+				r.answered("1", "a")
+				time.Sleep(time.Second)
+				for i, account := range []string{"sister", "stranger"} {
+					r.account = account
+					r.answered(fmt.Sprint(i+2), account)
+				}
+				time.Sleep(time.Minute)
+				r.settle()
+				at := map[string]time.Duration{}
+				for _, c := range r.called() {
+					at[c.text] = c.at
+				}
+				if at["a"] < 30*time.Second || at["stranger"] >= 30*time.Second {
+					t.Errorf("calls at %v", at)
+				}
+				if held := at["sister"] >= 30*time.Second; held != (share != "") {
+					t.Errorf("the account beside left at %v", at["sister"])
+				}
+			})
+		})
+	}
+}
+
 // A platform that bounds the tries of a message (as the clients do) counts only
 // what refused this message: hours of a refused account before, between and after
 // neither use them up nor make this conversation's own pause longer.

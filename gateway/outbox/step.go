@@ -237,6 +237,11 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 		e.NextAt = now.Add(max(out.After, backoff(n)))
 		if out.Scope == gateway.ScopeAccount {
 			s.holdAccount(m.Account, e.NextAt)
+			if out.Share != "" {
+				for _, account := range s.o.Shares(m.Account, out.Share) {
+					s.holdAccount(account, e.NextAt)
+				}
+			}
 		}
 	case gateway.OutcomeUnknown:
 		e.UnknownUntil = now.Add(s.o.UnknownWait(m.Platform))

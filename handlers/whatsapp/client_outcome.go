@@ -123,6 +123,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 	case known && code.Class == ClassThrottle && code.Scope == gateway.ScopePair:
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(pairWait(m.Tries()), asked)
 	case known && code.Class == ClassThrottle, known && code.Class == ClassMaintenance:
+		o.Share = shareOf(number)
 		return retry(&c.throttled)
 	case known && code.Class == ClassUnhealthy:
 		return retry(&c.unhealthy)

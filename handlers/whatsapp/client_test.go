@@ -183,6 +183,10 @@ func TestEveryCode(t *testing.T) {
 			default:
 				t.Fatalf("%d: class %q", code.Code, code.Class)
 			}
+			shared := map[int]gateway.Share{4: gateway.ShareApp, 613: gateway.ShareApp, 80007: gateway.ShareWABA}
+			if o.Share != shared[code.Code] {
+				t.Errorf("%d is shared by %q", code.Code, o.Share)
+			}
 			if o.Kind != want.Kind || o.Scope != want.Scope || o.After != want.After {
 				t.Errorf("%d under %d: got %+v, want %+v", code.Code, status, o, want)
 			}

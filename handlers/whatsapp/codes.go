@@ -72,6 +72,7 @@ func Codes() []Code {
 	)
 	return []Code{
 		{4, ClassThrottle, account, time.Minute, "too many calls of the app", 0},
+		{613, ClassThrottle, account, time.Minute, "too many calls of one kind of the app", 0},
 		{80007, ClassThrottle, account, time.Minute, "too many calls of the WhatsApp Business Account", 0},
 		{130429, ClassThrottle, account, time.Second, "throughput of the phone number reached", 0},
 		{131056, ClassThrottle, pair, time.Second, "too many messages to this customer in a short time", 0},
@@ -145,6 +146,19 @@ func Codes() []Code {
 		{131037, ClassUnhealthy, account, 30 * time.Second, "display name not approved", 0},
 		{136024, ClassUnhealthy, account, 30 * time.Second, "display name of the phone number", 0},
 	}
+}
+
+// shareOf is what a throttle is counted by beyond the phone number: 4 and 613 by the
+// app, 80007 by the WhatsApp Business Account. Source: Meta, Graph API "Rate limits"
+// and "Error handling", WhatsApp "Error codes".
+func shareOf(code int) gateway.Share {
+	switch code {
+	case 4, 613:
+		return gateway.ShareApp
+	case 80007:
+		return gateway.ShareWABA
+	}
+	return ""
 }
 
 // codeTable finds a code; codes 200 to 299 are all "permission missing".

@@ -31,6 +31,7 @@ func platformErrors() []platformError {
 		{104, 401, "Authentication Error"},
 		{190, 401, "Authentication Error"},
 		{368, 403, "Temporarily blocked for policies violations"},
+		{613, 400, "Calls to this api have exceeded the rate limit"},
 		{80007, 400, "Rate limit issues"},
 		{130403, 403, "Recipient is blocked"},
 		{130429, 400, "Rate limit hit"},
