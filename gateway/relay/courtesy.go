@@ -109,6 +109,6 @@ func (c *courtesy) turn(ctx context.Context) int {
 
 // idle says that there was nothing more to relay.
 func (c *courtesy) idle() {
-	c.batch = tinyBatch
+	c.batch = smallBatch
 	c.rest.Store(0)
 }

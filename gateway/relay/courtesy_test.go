@@ -9,7 +9,7 @@ import (
 
 func testCourtesy(waiting func() int, crowded func() bool) courtesy {
 	return courtesy{waiting: waiting, crowded: crowded, arrived: func() int64 { return 0 }, now: time.Now,
-		at: 8, rush: 1000, rest: new(atomic.Int64), batch: tinyBatch}
+		at: 8, rush: 1000, rest: new(atomic.Int64), batch: smallBatch}
 }
 
 // turns runs n turns with so many callbacks waiting and says how long they took
@@ -32,7 +32,7 @@ func TestCourtesy(t *testing.T) {
 		waiting, crowded := 0, false
 		c := testCourtesy(func() int { return waiting }, func() bool { return crowded })
 
-		if first := c.turn(t.Context()); first > 2*tinyBatch {
+		if first := c.turn(t.Context()); first > 2*smallBatch {
 			t.Errorf("the first batch after idling is %d", first)
 		}
 		turns(t, &c, 10)
@@ -58,7 +58,7 @@ func TestCourtesy(t *testing.T) {
 			t.Errorf("they come no more: %d payloads in %s", n, took)
 		}
 		c.idle()
-		if n := c.turn(t.Context()); n > 2*tinyBatch || c.rest.Load() != 0 {
+		if n := c.turn(t.Context()); n > 2*smallBatch || c.rest.Load() != 0 {
 			t.Errorf("the first batch after idling is %d", n)
 		}
 	})

@@ -122,7 +122,7 @@ func New(o Options) *Relay {
 	r := &Relay{o: o, kick: make(chan struct{}, 1)}
 	r.slow = courtesy{
 		waiting: func() int { return r.o.Archive.Waiting() }, crowded: o.Crowded, arrived: r.kicks.Load, now: o.Now,
-		at: o.YieldAt, rush: float64(rushPerCore * runtime.GOMAXPROCS(0)), batch: tinyBatch, rest: &r.rest,
+		at: o.YieldAt, rush: float64(rushPerCore * runtime.GOMAXPROCS(0)), batch: smallBatch, rest: &r.rest,
 	}
 	return r
 }
