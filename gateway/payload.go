@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Payload is one verified callback exactly as it came: the archive's row.
+// Payload is one verified callback, or one page that we fetched, exactly as it
+// came: the archive's row.
 type Payload struct {
 	// Pos is the place in the archive: it grows by one per payload and is the
 	// order of archiving, which is the order of everything later. 0 before
@@ -13,8 +14,9 @@ type Payload struct {
 	Pos int64
 	// ID is the public name, "pl_" and a ULID; time-ordered.
 	ID string
-	// Platform is "whatsapp", "wecom" or "unified"; Endpoint the configured name of the
-	// callback URL that took it.
+	// Platform is "whatsapp", "wecom" or "unified"; Endpoint the configured name
+	// of the callback URL that took it; of a page that we fetched "kf:" and the
+	// name of the account.
 	Platform string
 	Endpoint string
 	// ReceivedAt is our clock when the body was complete.
@@ -28,6 +30,16 @@ type Payload struct {
 	// KeyFP is the fingerprint of the key that verified the callback, never
 	// the key.
 	KeyFP string
+}
+
+// Pulled is how far a source that we fetch from was read.
+type Pulled struct {
+	// Source names it: platform, and the platform's own id of the account.
+	Source string
+	// Cursor is the platform's; empty for the oldest that it keeps.
+	Cursor string
+	// Since is when we first asked for it: what is older is history.
+	Since time.Time
 }
 
 // Reject is a callback that could not be verified. It is kept in a bounded

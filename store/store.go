@@ -57,6 +57,14 @@ type Archive interface {
 	Reject(ctx context.Context, id int64) (*gateway.Reject, error)
 	// Readmit appends p durably and removes the reject in one transaction.
 	Readmit(ctx context.Context, reject int64, p *gateway.Payload) error
+	// Pulled returns how far a source was read; one that nobody asked for
+	// before is kept, durable, with an empty cursor and now as its beginning.
+	Pulled(ctx context.Context, source string, now time.Time) (gateway.Pulled, error)
+	// AppendPulled moves the cursor of at to cursor and, unless page is nil,
+	// appends the page, in one durable transaction: a page is never in the
+	// archive without its cursor, nor the other way round. gateway.ErrConflict
+	// when the cursor is not at.Cursor any more.
+	AppendPulled(ctx context.Context, at gateway.Pulled, cursor string, page *gateway.Payload) error
 	// After counts the payloads with Pos above pos.
 	After(ctx context.Context, pos int64) (int64, error)
 	Stats(ctx context.Context) (ArchiveStats, error)

@@ -18,6 +18,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"archive/list and after", archiveList},
 		{"archive/concurrent appends have no holes", archiveConcurrent},
 		{"archive/rejects and readmit", archiveRejects},
+		{"archive/pages and cursors", archivePulled},
 		{"archive/cancelled append", archiveCancelled},
 		{"relay/orders events of a conversation", relayOrders},
 		{"relay/known events are duplicates", relayDuplicates},
