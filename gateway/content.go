@@ -153,7 +153,7 @@ type Quoted struct {
 // changed, so whoever needs the state asks for it.
 type StateChange struct {
 	// Of is whose state: its Kind is customer, chat, tag, member, approval,
-	// living, kf or account. State has a key of its own, which is no
+	// living, kf, session (of a customer with customer service) or account. State has a key of its own, which is no
 	// conversation's: Of is what it is made of.
 	Of Identity `json:"of"`
 	// What is the platform's word for the change: add_external_contact, update.
@@ -177,9 +177,10 @@ type StateChange struct {
 // Handle is a code that lets us act once upon an event. It is as good as a
 // permission, so it is in no log.
 type Handle struct {
-	// Kind is HandleWelcome (greet a new customer), "card" (change the card that was
-	// pressed) or "response" (an address that takes one answer, which the gateway
-	// uses by itself).
+	// Kind is HandleWelcome (greet a new customer), HandleSession (say one thing
+	// about who has the customer now), "card" (change the card that was pressed) or
+	// "response" (an address that takes one answer, which the gateway uses by
+	// itself).
 	Kind string `json:"kind"`
 	Code string `json:"code"`
 	// Until is when the platform takes it no more; null where the event has no

@@ -10,6 +10,10 @@ import (
 // WelcomeCode and welcome_code, 20 s.
 const HandleWelcome = "welcome"
 
+// HandleSession is the kind of the handle that comes with a change of a session of
+// customer service: 48 h, of its end 20 s.
+const HandleSession = "session"
+
 // Deadline is when the code ends for which an event is handed out: that of a
 // welcome handle. Zero for all others: what a card's code lets one do is the
 // smaller part of what its event says.

@@ -35,10 +35,11 @@ const (
 
 // Identity is one name under which a platform knows the other side.
 type Identity struct {
-	// Kind is "bsuid", "phone", "userid", "conversation" (the platform's own id of a
-	// single chat), "group" or "account", or names the
-	// key of a state that is not a conversation's: "customer", "chat", "tag",
-	// "member", "approval", "living", "kf". Those stand in ChatAccount only.
+	// Kind is "bsuid", "phone", "userid", "external_userid" (a customer of
+	// WeCom), "conversation" (the platform's own id of a single chat), "group" or
+	// "account", or names the key of a state that is not a conversation's:
+	// "customer", "chat", "tag", "member", "approval", "living", "kf", "session".
+	// Those stand in ChatAccount only.
 	Kind string `json:"kind"`
 	// Value is the form compared: case folded where the platform folds case.
 	Value string `json:"value"`
@@ -91,7 +92,8 @@ type Chat struct {
 // seq. Decoding is pure: the same payload gives the same items.
 type Item struct {
 	// AccountID is the platform's own id of our side, taken from the verified
-	// content: phone_number_id, "waba:<id>", "<corp id>/<agent id>".
+	// content: phone_number_id, "waba:<id>", "<corp id>/<agent id>",
+	// "<corp id>/kf:<open_kfid>".
 	AccountID string
 	// AccountNumber is our side's own phone number in digits where the
 	// callback tells it (WhatsApp display_phone_number), or its userid where that is

@@ -63,7 +63,7 @@ type Reply struct {
 	// Quote is the platform's id of the message this one answers. For reaction,
 	// read and recall it is the message they are about and required.
 	Quote    string         `json:"quote,omitempty"`
-	File     *FileReply     `json:"file,omitempty"`
+	File     *FileReply     `json:"file,omitempty"` // of a link: its picture
 	Location *Location      `json:"location,omitempty"`
 	Contacts []ContactCard  `json:"contacts,omitempty"`
 	Emoji    string         `json:"emoji,omitempty"` // of a reaction; empty takes it back

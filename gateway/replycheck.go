@@ -85,6 +85,9 @@ func CheckReply(r *Reply) error {
 	case ReplyLink:
 		c.frame(r, MaxBodyChars)
 		c.link(r.Link)
+		if r.File != nil { // its picture
+			c.file(r)
+		}
 	case ReplyFlow:
 		c.frame(r, MaxBodyChars)
 		c.flow(r.Flow)
@@ -165,7 +168,7 @@ func fieldsOf(t ReplyType) (may fields, ok bool) {
 	case ReplyList:
 		may = menu | fieldList
 	case ReplyLink:
-		may = menu | fieldLink
+		may = menu | fieldLink | fieldFile
 	case ReplyFlow:
 		may = framed | fieldFlow
 	case ReplyMarkdown:

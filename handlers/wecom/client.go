@@ -20,6 +20,9 @@ type ClientConfig struct {
 	CorpID  string
 	AgentID int64
 	Secret  string
+	// Share is a client of the same corp and secret: the access token, and the
+	// pauses in fetching it, are those of both. Nil for the first one.
+	Share *Client
 	// Uploader brings files of our store to WeCom; nil refuses replies that name
 	// one (FileReply.File) with the code "no_media_store".
 	Uploader Uploader
@@ -47,8 +50,12 @@ func NewClient(c ClientConfig, e *egress.Client, now func() time.Time) *Client {
 	if now == nil {
 		now = e.Now
 	}
+	tokens := newTokens(c, e, now)
+	if c.Share != nil {
+		tokens = c.Share.tokens
+	}
 	return &Client{
-		config: c, egress: e, now: now, tokens: newTokens(c, e, now), codes: newCodeTable(),
+		config: c, egress: e, now: now, tokens: tokens, codes: newCodeTable(),
 		throttled: egress.Pause{First: time.Second, Max: time.Minute},
 		unhealthy: egress.Pause{First: 30 * time.Second, Max: 15 * time.Minute},
 		unreached: egress.Pause{First: time.Second, Max: time.Minute},
@@ -82,6 +89,12 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 	if refusal != nil {
 		return *refusal
 	}
+	return c.deliver(ctx, out, call)
+}
+
+// deliver makes the call, with a new token when the first one is refused.
+func (c *Client) deliver(ctx context.Context, out gateway.Outgoing, call *sendCall) gateway.Outcome {
+	m := &out.Message
 	var o gateway.Outcome
 	for n := range 2 {
 		token, err := c.tokens.get(ctx)

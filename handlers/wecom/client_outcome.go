@@ -103,7 +103,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 	code, known := c.codes[*a.Code]
 	o = gateway.Outcome{Kind: gateway.OutcomeRetry, Code: strconv.Itoa(*a.Code), Detail: code.Meaning}
 	if !known {
-		o.Code, o.Detail = "other", fmt.Sprintf("code %d, not in the table", *a.Code)
+		o.Code, o.Detail = codeOther, fmt.Sprintf("code %d, not in the table", *a.Code)
 		code = Code{Class: ClassBusy, Wait: busyWait(1e9, 1), Tries: unknownTries}
 	}
 	if address := egressAddress(*a.Code, a.Message); address != "" {

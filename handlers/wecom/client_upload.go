@@ -48,6 +48,8 @@ func uploadType(as gateway.ReplyType, f *gateway.FileReply) string {
 	switch as {
 	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo:
 		params[paramKind] = string(as)
+	case gateway.ReplyLink: // its picture
+		params[paramKind] = string(gateway.ReplyImage)
 	default:
 		if f.Name != "" {
 			params[paramName] = f.Name

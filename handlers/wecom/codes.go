@@ -35,8 +35,9 @@ type Code struct {
 
 // Codes is the table of the codes that the calls of a sender can answer with:
 // gettoken, message/send, message/update_template_card, message/recall,
-// media/upload, externalcontact/send_welcome_msg. Decide by errcode only; errmsg changes. A code that is not in it
-// is tried once more, then the message is rejected with the code "other". Which
+// media/upload, externalcontact/send_welcome_msg, and of customer service
+// kf/sync_msg, kf/send_msg, kf/send_msg_on_event and kf/account/list. Decide by
+// errcode only; errmsg changes. A code that is not in it is tried once more, then the message is rejected with the code "other". Which
 // code a used or expired response_code is answered with is not documented; by
 // this rule it is rejected at last.
 func Codes() []Code {
@@ -76,6 +77,8 @@ func Codes() []Code {
 		{95012, ClassUnhealthy, 0, 0, "customer service account not granted"},
 		{95017, ClassUnhealthy, 0, 0, "customer service function closed"},
 
+		{codeMsgToken, ClassNotNow, 0, 0, "token of the callback not valid, or its ten minutes are over"},
+		{95010, ClassUnhealthy, 0, 0, "the corporation does not use customer service"},
 		{95001, ClassNotNow, 0, 0, "five messages since the customer's last one"},
 		{95002, ClassNotNow, 0, 0, "more than 48 hours since the customer's last message"},
 		{95013, ClassNotNow, 0, 0, "session has ended"},
@@ -125,12 +128,18 @@ func Codes() []Code {
 		{93000, ClassPermanent, 0, 0, "robot was removed or its key is not valid"},
 		{93008, ClassPermanent, 0, 0, "robot is not in the group"},
 		{95000, ClassPermanent, 0, 0, "customer service account not valid"},
+		{95003, ClassNotNow, 0, 0, "as many customers as the corporation may serve"},
 		{95004, ClassPermanent, 0, 0, "customer service account not valid"},
+		{95008, ClassPermanent, 0, 0, "too many items in the menu"},
+		{95009, ClassPermanent, 0, 0, "type of an item of the menu not valid"},
 	}
 }
 
 // codeAddress: the call came from an address that the app does not trust.
 const codeAddress = 60020
+
+// codeOther stands for a code outside the table.
+const codeOther = "other"
 
 // unknownTries is at which try a code outside the table is given up.
 const unknownTries = 2

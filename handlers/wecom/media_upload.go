@@ -137,7 +137,7 @@ func (u *Uploads) refused(number int, asked time.Duration) (m *gateway.MediaErro
 	m = &gateway.MediaError{Code: strconv.Itoa(number), After: max(asked, code.Wait)}
 	switch {
 	case !known:
-		m.Code, m.Reason, m.Final = "other", gateway.MediaRefused, true
+		m.Code, m.Reason, m.Final = codeOther, gateway.MediaRefused, true
 	case code.Class == ClassToken:
 		m.Account, again = true, true
 	case code.Class == ClassRate, code.Class == ClassUnhealthy:

@@ -189,7 +189,7 @@ func (t *tokens) answered(code int, message string) *tokenError {
 	c, known := t.codes[code]
 	label, text := strconv.Itoa(code), c.Meaning
 	if !known {
-		label, text = "other", fmt.Sprintf("code %d, not in the table", code)
+		label, text = codeOther, fmt.Sprintf("code %d, not in the table", code)
 	}
 	address := egressAddress(code, message)
 	if address != "" {

@@ -54,6 +54,9 @@ func unfit(r *gateway.Reply) *gateway.Outcome {
 	default:
 		return rejected("unsupported", "WhatsApp has no message of this type")
 	}
+	if r.Type == gateway.ReplyLink && r.File != nil {
+		return rejected("unsupported", "WhatsApp shows no picture of ours with a link; leave file out")
+	}
 	if r.Handle != nil {
 		return rejected("unsupported", "WhatsApp has no codes to send by")
 	}
