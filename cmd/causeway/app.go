@@ -19,6 +19,7 @@ import (
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/gateway/relay"
 	"github.com/causewayhq/causeway/handlers"
+	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/store"
 	"github.com/causewayhq/causeway/store/files"
 )
@@ -39,7 +40,10 @@ type appOptions struct {
 	MaxStorage int64
 	// CallTimeout and UnknownWait replace the sender's defaults when set.
 	CallTimeout time.Duration
-	UnknownWait func(platform string) time.Duration
+	UnknownWait func(platform, account string) time.Duration
+	// PullEvery is how often accounts that are fetched are asked without a bell;
+	// 0 is the puller's own default.
+	PullEvery time.Duration
 }
 
 // app is one gateway: store, stages and listeners. It is made by newApp, runs
@@ -64,6 +68,7 @@ type app struct {
 	fetcher   *media.Fetcher
 	uploader  *media.Uploader
 	creds     *credentials
+	puller    *wecom.Puller
 
 	public, admin net.Listener
 	tls           publicTLS
@@ -130,6 +135,7 @@ func (a *app) wire() {
 		MediaLife: a.mediaLife, Media: a.mediaOf,
 	})
 	a.wireMedia()
+	a.wirePuller()
 	a.replays = newReplays(a)
 	a.creds = newCredentials(o.Config.Accounts, a.dir, o.Now)
 	a.registerMetrics()
@@ -155,6 +161,7 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	run("judge", a.judge.Run)
 	run("sender", a.sender.Run)
+	run("puller", a.puller.Run)
 	run("media", a.fetcher.Run)
 	run("uploads", a.uploader.Run)
 	run("replays", a.replays.run)

@@ -25,5 +25,6 @@ func sideBoundaries() []string {
 		"replay.read", "replay.relayed", "replay.ending",
 		"submit.checked", "submit.committed",
 		"media.stored", "media.committed",
+		"pull.fetched", "pull.archived",
 	}
 }

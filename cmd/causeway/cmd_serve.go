@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/store"
 	"github.com/causewayhq/causeway/store/files"
 	"github.com/causewayhq/causeway/store/sqlite"
@@ -120,12 +121,13 @@ func newAttemptID() string { return "at_" + ulid.Make().String() }
 
 // unknownWait is how long a conversation waits for evidence about a message
 // whose outcome is unknown. WhatsApp sends statuses within seconds, vendors of
-// platform unified send back what left in our name; WeCom apps never tell.
-func (a *app) unknownWait(platform string) time.Duration {
+// platform unified send back what left in our name, customer service of WeCom tells
+// of what failed; other accounts of WeCom never tell.
+func (a *app) unknownWait(platform, account string) time.Duration {
 	if a.o.UnknownWait != nil {
-		return a.o.UnknownWait(platform)
+		return a.o.UnknownWait(platform, account)
 	}
-	if platform == "whatsapp" || platform == "unified" {
+	if _, kf := a.dir.client(platform, account).(*wecom.KfClient); kf || platform == "whatsapp" || platform == "unified" {
 		return 60 * time.Second
 	}
 	return 5 * time.Second

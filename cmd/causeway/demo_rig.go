@@ -151,7 +151,7 @@ func (r *demoRig) startGateway(ctx context.Context) error {
 	}
 	r.app, err = newApp(ctx, appOptions{
 		Config: cfg, Log: r.log, Now: time.Now, MaxStorage: demoStreams,
-		CallTimeout: demoCallTimeout, UnknownWait: func(string) time.Duration { return demoUnknownWait },
+		CallTimeout: demoCallTimeout, UnknownWait: func(string, string) time.Duration { return demoUnknownWait },
 	})
 	if err != nil {
 		return err

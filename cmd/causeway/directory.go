@@ -29,6 +29,7 @@ type directory struct {
 	botRing   []wecom.Credential // of all robots: their files are opened with it
 	progress  *lateProgress      // answers that robots' platform fetches
 	apps      []gateway.Application
+	wecom     wecomShared
 }
 
 func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) {
@@ -55,6 +56,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
 		}
 	}
+	d.wecomCorps(cfg.Accounts)
 	return d, nil
 }
 
@@ -140,9 +142,15 @@ func (d *directory) Applications() []gateway.Application { return d.apps }
 // Decode is for the relay: a payload of an endpoint that is not configured any
 // more stays sealed until it is.
 func (d *directory) Decode(p *gateway.Payload) ([]gateway.Item, string, error) {
+	if wecom.IsPage(p) {
+		items, err := wecom.DecodePage(p)
+		return items, "", err
+	}
 	e, ok := d.endpoint(p.Platform, p.Endpoint)
 	if !ok {
 		return nil, "", fmt.Errorf("endpoint is not configured: %w", gateway.ErrSealed)
 	}
-	return e.Decode(p)
+	items, keyFP, err := e.Decode(p)
+	d.ring(p, items)
+	return items, keyFP, err
 }

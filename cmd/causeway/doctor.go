@@ -52,6 +52,7 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 	if err := x.a.checkCounters(ctx, &d); err != nil {
 		return admin.Report{}, err
 	}
+	x.a.checkPuller(&d)
 	if err := x.a.checkMedia(ctx, &d); err != nil {
 		return admin.Report{}, err
 	}

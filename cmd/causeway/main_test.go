@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	}
 	c := &cli{stdio: stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, tune: func(o *appOptions) {
 		o.CallTimeout = 2 * time.Second
-		o.UnknownWait = func(string) time.Duration { return 3 * time.Second }
+		o.UnknownWait = func(string, string) time.Duration { return 3 * time.Second }
 		o.Boundary = suicide(os.Getenv(killEnv))
 		o.MaxStorage, _ = strconv.ParseInt(os.Getenv(storageEnv), 10, 64)
 	}}

@@ -19,6 +19,7 @@ func (a *app) registerMetrics() {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newLedgerCollector(a),
 		newMediaCollector(a),
+		newPullCollector(a.puller.State),
 	)
 }
 

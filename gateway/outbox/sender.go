@@ -32,7 +32,7 @@ type SenderOptions struct {
 	// configured: its messages wait.
 	Client func(platform, account string) Client
 	// UnknownWait is how long a conversation waits for evidence.
-	UnknownWait func(platform string) time.Duration
+	UnknownWait func(platform, account string) time.Duration
 	// Shares lists the accounts that have something in common with one, itself or
 	// not: they wait with it. Nil for none.
 	Shares func(account string, share gateway.Share) []string

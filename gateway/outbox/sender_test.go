@@ -307,7 +307,7 @@ func TestOrphanedAttempt(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		lost := make(chan struct{})
 		died := outbox.NewSender(outbox.SenderOptions{ // dies in the middle of its call
-			Ledger: dying{r.store.Ledger}, UnknownWait: func(string) time.Duration { return time.Minute },
+			Ledger: dying{r.store.Ledger}, UnknownWait: func(string, string) time.Duration { return time.Minute },
 			Client: func(string, string) outbox.Client { return hanging{lost} },
 			NewID:  func() string { return "at_first" }, CallTimeout: 15 * time.Second, Now: time.Now, Log: zap.NewNop(),
 		})

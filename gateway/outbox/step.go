@@ -244,7 +244,7 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 			}
 		}
 	case gateway.OutcomeUnknown:
-		e.UnknownUntil = now.Add(s.o.UnknownWait(m.Platform))
+		e.UnknownUntil = now.Add(s.o.UnknownWait(m.Platform, m.Account))
 	case gateway.OutcomeAccepted, gateway.OutcomeRejected:
 	}
 	return e

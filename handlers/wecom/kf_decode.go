@@ -70,7 +70,7 @@ func (p page) item(raw json.RawMessage) gateway.Item {
 		AccountID:  p.corp + kfMark + kf,
 		Kind:       gateway.KindNotice,
 		OccurredAt: unixTime(o.text("send_time")),
-		Content:    gateway.Content{Type: o.id("msgtype"), Raw: validRaw(raw)},
+		Content:    gateway.Content{Type: first(o.id("msgtype"), "unknown"), Raw: validRaw(raw)},
 	}
 	of(&it, gateway.Identity{Kind: "account", Value: it.AccountID})
 	id := o.id("msgid")

@@ -66,7 +66,9 @@ func closeObjects(v any) {
 // published is the event that an item becomes, as observers and workers read it.
 func published(t testing.TB, it *gateway.Item) []byte {
 	t.Helper()
-	content, err := gateway.EncodeContent(&it.Content)
+	says := it.Content
+	says.Observed = it.Observed // as the relay does
+	content, err := gateway.EncodeContent(&says)
 	if err != nil {
 		t.Fatalf("content cannot be encoded: %v", err)
 	}

@@ -14,6 +14,9 @@ import (
 //	POST /_sandbox/voice     {"user"}                 a member sends a voice message
 //	POST /_sandbox/event     {"user","event","key"}   an event comes
 //	POST /_sandbox/simulate  an Event as JSON         a callback of any kind comes
+//	POST /_sandbox/kf        a KfItem as JSON: a customer or colleague writes, an event comes
+//	PUT  /_sandbox/kf        {"kf","page","empty","repeated","refuse","forget","end","ring"}: see SetKfPage and its kin
+//	POST /_sandbox/kf-state  {"kf","customer","state","staff"}  who has the session
 //	POST /_sandbox/deliver   {"xml"}                  signed, encrypted, delivered
 //	POST /_sandbox/verify                             the GET verification
 //	POST /_sandbox/token     {"end":"revoked"|"expired"}
@@ -123,6 +126,7 @@ func (s *Sandbox) control() *sandbox.Control {
 		msgID, err := s.Tell(e)
 		return id(msgID), err
 	})
+	s.kfControl(c)
 	handle("POST deliver", func(_ *http.Request, in *body) (any, error) {
 		if in.XML == "" {
 			return nil, errors.New("xml must be set")

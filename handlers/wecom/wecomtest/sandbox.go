@@ -39,6 +39,8 @@ type Options struct {
 	// TokenQuota is how many gettoken calls are answered before 45009; 0 means
 	// no limit.
 	TokenQuota int
+	// Kf are the open_kfids of accounts of customer service that the app may use.
+	Kf []string
 	// Unknown are userids that do not exist: a message to them is answered
 	// 81013.
 	Unknown []string
@@ -74,6 +76,7 @@ type Sandbox struct {
 	chats    chats
 	shelf    *shelf
 	contacts *contacts
+	kf       *kfDesk
 
 	mu          sync.Mutex
 	unknown     map[string]bool // folded userids that do not exist
@@ -124,6 +127,7 @@ func New(o Options) (*Sandbox, error) {
 	}
 	s.cards, s.chats.made = newCards(s.nextID), make(map[string]*chat)
 	s.contacts = newContacts()
+	s.kf = newKfDesk(o.Kf)
 	for _, u := range o.Unknown {
 		s.unknown[strings.ToLower(u)] = true
 	}

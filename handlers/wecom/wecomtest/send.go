@@ -29,6 +29,12 @@ func (s *Sandbox) routes() http.Handler {
 	mux.HandleFunc("POST /cgi-bin/externalcontact/groupchat/get", s.getChat)
 	mux.HandleFunc("POST /cgi-bin/externalcontact/send_welcome_msg", s.sendWelcome)
 	mux.HandleFunc("GET /cgi-bin/getcallbackip", s.getCallbackIP)
+	mux.HandleFunc("POST /cgi-bin/kf/sync_msg", s.kfCall(sandbox.OpRead, s.kfNote, s.syncKf))
+	mux.HandleFunc("POST /cgi-bin/kf/account/list", s.kfCall(sandbox.OpRead, s.kfNote, s.listKf))
+	mux.HandleFunc("POST /cgi-bin/kf/send_msg", s.kfCall(sandbox.OpSend, s.kfSendNote, s.sendKf))
+	mux.HandleFunc("POST /cgi-bin/kf/send_msg_on_event", s.kfCall(sandbox.OpSend, s.kfSendNote, s.sendKfOnEvent))
+	mux.HandleFunc("POST /cgi-bin/kf/service_state/get", s.kfCall(sandbox.OpRead, s.kfNote, s.kfStateGet))
+	mux.HandleFunc("POST /cgi-bin/kf/service_state/trans", s.kfCall(sandbox.OpRead, s.kfNote, s.kfStateTrans))
 	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeAnswer(w, refuse(40066, 0)) })
 	return mux

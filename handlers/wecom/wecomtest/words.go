@@ -33,6 +33,22 @@ func words(code int) string {
 		return "invalid chatid"
 	case 40096:
 		return "invalid external userid"
+	case 95001:
+		return "send msg count limit"
+	case 95002:
+		return "send msg session timeout"
+	case 95004:
+		return "open_kfid not exist"
+	case 95007:
+		return "invalid msg token"
+	case 95013:
+		return "session is closed"
+	case 95016:
+		return "state transition not allowed"
+	case 95018:
+		return "send msg session status invalid"
+	case KfRepeated:
+		return "msgid repeated"
 	case 41001:
 		return "access_token missing"
 	case 41005:
