@@ -54,7 +54,7 @@ WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter
 	}
 	cmd.Flags().StringVar(&platform, "platform", "", "whatsapp, wecom or unified")
 	cmd.Flags().StringVar(&account, "account", "", "configured name of our side")
-	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid, conversation or group; of state: member, customer, chat, tag, approval, living or kf (default by platform)")
+	cmd.Flags().StringVar(&kind, "kind", "", "phone, bsuid, userid, external_userid, conversation or group; of state: member, customer, chat, tag, approval, living, kf or session (default by platform)")
 	_ = cmd.MarkFlagRequired("platform")
 	_ = cmd.MarkFlagRequired("account")
 	return cmd
@@ -86,12 +86,12 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
 			return "", "", usageError("that is not a phone number; write digits with the country code, or give --kind")
 		}
-	case "bsuid", "userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf":
+	case "bsuid", "userid", "external_userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf", "session":
 		if identity == "" {
 			return "", "", usageError("the identity is empty")
 		}
 	default:
-		return "", "", usageError("--kind must be phone, bsuid, userid, conversation or group, or of state member, customer, chat, tag, approval, living or kf, not %q", printable(kind, 40))
+		return "", "", usageError("--kind must be phone, bsuid, userid, external_userid, conversation or group, or of state member, customer, chat, tag, approval, living, kf or session, not %q", printable(kind, 40))
 	}
 	return kind, identity, nil
 }

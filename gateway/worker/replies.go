@@ -184,6 +184,18 @@ func ChangeButton(code, text string) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Button: text, Code: code}})
 }
 
+// With answers by the code of an event, its Handle, in place of writing to the
+// customer: the first of replies, a text, buttons, a list or a link, since a code is
+// good for one. WeCom's customer service takes it at the start of a session and
+// upon its changes. The list given is not changed.
+func With(handle *gateway.Handle, replies []gateway.Reply) []gateway.Reply {
+	out := append([]gateway.Reply(nil), replies...)
+	if len(out) > 0 {
+		out[0].Handle = handle
+	}
+	return out
+}
+
 // Welcome greets a new customer, once: a text, or attachments, or both. handle is
 // the event's Handle, of kind welcome; WeCom takes it for 20 seconds.
 func Welcome(handle *gateway.Handle, text string, attachments ...gateway.Attachment) []gateway.Reply {

@@ -185,8 +185,10 @@ func kfMenuOf(r *gateway.Reply) *kfMenu {
 // one that it may.
 func unfitKf(r *gateway.Reply) *gateway.Outcome {
 	switch r.Type {
-	case "", gateway.ReplyText:
+	case "", gateway.ReplyText, gateway.ReplyWelcome:
 		switch {
+		case len(r.Attachments) > 0:
+			return rejected("unsupported", "a greeting of customer service has no attachments; send a text or a menu with handle")
 		case r.Text == "":
 			return rejected("empty", "the text is empty")
 		case len(r.Text) > MaxTextBytes:
