@@ -52,6 +52,10 @@ func TestConstructors(t *testing.T) {
 	if len(seen) != 21 {
 		t.Errorf("%d types", len(seen))
 	}
+	code := &gateway.Handle{Kind: "session", Code: "c"}
+	if with := worker.With(code, worker.Text("a", "b")); with[0].Handle != code || with[1].Handle != nil || gateway.CheckReply(&with[0]) != nil || worker.With(code, nil) != nil {
+		t.Errorf("by a code: %+v", with)
+	}
 	plain := worker.Text("a", "b")
 	quoting := worker.Quote("wamid.1", plain)
 	if plain[0].Quote != "" || quoting[0].Quote != "wamid.1" || quoting[1].Quote != "" || worker.Quote("wamid.1", nil) != nil {
