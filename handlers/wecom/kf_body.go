@@ -214,16 +214,11 @@ func unfitKf(r *gateway.Reply) *gateway.Outcome {
 			return rejected("unsupported", "with the code of an event customer service takes texts and menus only; leave the file out")
 		}
 	}
-	switch r.Type {
-	case gateway.ReplyButtons, gateway.ReplyList:
+	switch {
+	case r.Buttons != nil, r.List != nil, r.Link != nil && r.File == nil:
 		return unfitMenu(r)
-	case gateway.ReplyLink:
-		if r.File == nil {
-			return unfitMenu(r)
-		}
-		if len(r.Text) > MaxDescriptionBytes {
-			return rejected("too_long", "the text beside the link has more than 512 bytes")
-		}
+	case r.Link != nil && len(r.Text) > MaxDescriptionBytes:
+		return rejected("too_long", "the text beside the link has more than 512 bytes")
 	}
 	return unfitKfFile(r)
 }
