@@ -41,8 +41,8 @@ func decodePage(t testing.TB, body string, since time.Time) []gateway.Item {
 	return items
 }
 
-// told says in a line what an item is, without its raw part.
-func told(it *gateway.Item) string {
+// toldKf says in a line what an item is, without its raw part.
+func toldKf(it *gateway.Item) string {
 	c := &it.Content
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, " "+format, args...) }
@@ -115,7 +115,7 @@ func TestKfSamples(t *testing.T) {
 	} {
 		var got []string
 		for i, it := range decodePage(t, string(read(t, file)), time.Unix(1_700_000_000, 0)) {
-			got = append(got, told(&it))
+			got = append(got, toldKf(&it))
 			if it.AccountID != corp+"/kf:"+kfID || !strings.HasPrefix(it.Key, "k:"+kfID+":kf") || it.OccurredAt.Unix() < 1_790_000_150 {
 				t.Errorf("%s %d: %s %s %s", file, i, it.AccountID, it.Key, it.OccurredAt)
 			}
@@ -193,7 +193,7 @@ func TestKfKinds(t *testing.T) {
 		if len(items) != 2 {
 			t.Fatalf("%s: %d items", c.item, len(items))
 		}
-		if got := told(&items[0]); got != c.want {
+		if got := toldKf(&items[0]); got != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.item, got, c.want)
 		}
 	}
