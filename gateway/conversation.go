@@ -16,9 +16,12 @@ type Conversation struct {
 	Merged     []MergedConversation `json:"merged,omitempty"`
 	LastSeq    int64                `json:"last_seq"`
 	// LastHumanAt is when a colleague last wrote by hand; null for never.
-	LastHumanAt *time.Time            `json:"last_human_at"`
-	Events      []ConversationEvent   `json:"events"`
-	Messages    []ConversationMessage `json:"messages"`
+	LastHumanAt *time.Time `json:"last_human_at"`
+	// State is who looks after the customer, chat or session, by the events that
+	// came; nil where none told.
+	State    *State                `json:"state,omitempty"`
+	Events   []ConversationEvent   `json:"events"`
+	Messages []ConversationMessage `json:"messages"`
 }
 
 // MergedConversation is one that became part of another. While it is Draining it

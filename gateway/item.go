@@ -114,6 +114,8 @@ type Item struct {
 	// MediaLife is how long the file of the content can be fetched from when the
 	// payload came, where that is not the platform's usual time; else 0.
 	MediaLife time.Duration
+	// Note is what it says of who looks after whom; nil for nothing.
+	Note *StateNote `json:",omitempty"`
 	// Err makes the item a dead one with this reason ("bad item: ..."): it
 	// was found in the payload but could not be read. It carries no text of
 	// the message.

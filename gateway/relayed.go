@@ -42,10 +42,12 @@ type ItemRow struct {
 	// revoked before it came is recorded and not offered.
 	MessageID string
 	// Change is set for KindChange when it names the message it is about.
-	Change  *ChangeRow
-	Fetch   *Fetch // of its file; nil for none
-	OwnHop  bool   // written by another account of ours: counts a hop
-	HopsMax int    // hops after which it is ignored as "hop_limit"; 0 = no limit
+	Change *ChangeRow
+	Fetch  *Fetch // of its file; nil for none
+	// Note is what it says of who looks after whom; nil for nothing.
+	Note    *StateNote
+	OwnHop  bool // written by another account of ours: counts a hop
+	HopsMax int  // hops after which it is ignored as "hop_limit"; 0 = no limit
 }
 
 // ChangeRow says what a change is about. Of the changes of one type by one person
@@ -113,6 +115,7 @@ type RelayResult struct {
 	OutOfOrder int
 	Parked     int // statuses and echoes to be judged
 	Media      int // files to be fetched
+	States     int // notes that were kept
 	// Merged are the merges of which the younger conversation has something left, or
 	// had messages for later, which moved; in order.
 	Merged []Merge

@@ -91,6 +91,7 @@ type Ledger interface {
 	AdminLedger
 	MediaLedger
 	ProgressLedger
+	CurrentLedger
 	Identity() Identity
 	Close() error
 }
@@ -118,6 +119,7 @@ type RelayLedger interface {
 	//    ParkStatus or ParkEcho. OwnHop counts the conversation's hops; at
 	//    HopsMax the item becomes ignored "hop_limit"; an OwnHop item more than
 	//    10 minutes after the last starts again at one.
+	//  - Note: kept by the platform's time, but for a replay.
 	//  - Observed: recorded as an event without seq, pending rows, evidence, hop or
 	//    merge, in a replay too.
 	//  - Change: of the changes of a type by a person to a message, and of what comes
@@ -155,6 +157,21 @@ type PublishLedger interface {
 	SetPublished(ctx context.Context, n int64) error
 	UnpublishedChanges(ctx context.Context, limit int) ([]gateway.Change, error)
 	SetChangesPublished(ctx context.Context, n int64) error
+	// UnpublishedStates lists states that changed after their cursor, by Rev; all of
+	// them when the cursor is of another life of the bucket, which is how a bucket
+	// that was lost is filled again. A conversation that became part of another has
+	// the state of that one.
+	UnpublishedStates(ctx context.Context, life time.Time, limit int) ([]gateway.State, error)
+	SetStatesPublished(ctx context.Context, life time.Time, rev int64) error
+}
+
+// CurrentLedger is what answering for the state of a conversation needs.
+type CurrentLedger interface {
+	// Subject is a conversation or key with its names and its state, by the events
+	// that came: gateway.ErrNotFound. See gateway.StateNote for the rule.
+	Subject(ctx context.Context, conv string) (gateway.Subject, error)
+	// FindConversation is that of AdminLedger.
+	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
 }
 
 // GateLedger is what the gate needs.

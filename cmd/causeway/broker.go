@@ -147,6 +147,8 @@ func (b *broker) stages(ctx context.Context) error {
 	}
 	run("publish events", b.a.publisher.RunEvents)
 	run("publish results", b.a.publisher.RunChanges)
+	run("publish states", b.a.publisher.RunStates)
+	run("current", b.serveCurrent)
 	run("intake", b.intake.Run)
 	run("nats watch", b.watch)
 	if err := b.applyBrakes(gctx); err != nil {

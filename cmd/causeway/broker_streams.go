@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
@@ -26,6 +27,24 @@ func (b *broker) PublishChanges(ctx context.Context, rows []gateway.Change) []er
 		return repeat(err, len(rows))
 	}
 	return s.PublishChanges(ctx, rows)
+}
+
+// PublishStates is for relay.Stream.
+func (b *broker) PublishStates(ctx context.Context, rows []gateway.State) []error {
+	s, err := b.writable()
+	if err != nil {
+		return repeat(err, len(rows))
+	}
+	return s.PublishStates(ctx, rows)
+}
+
+// StateLife is for relay.Stream.
+func (b *broker) StateLife(ctx context.Context) (time.Time, error) {
+	s, err := b.writable()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return s.StateLife(ctx)
 }
 
 // Offer is for gate.Stream.

@@ -129,6 +129,9 @@ func (a *app) relayed(r gateway.RelayResult) {
 	if r.Events > 0 {
 		a.publisher.Kick()
 	}
+	if r.States > 0 {
+		a.publisher.KickStates()
+	}
 	if r.Parked > 0 {
 		a.judge.Kick()
 	}

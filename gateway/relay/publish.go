@@ -17,6 +17,13 @@ type PublishLedger interface {
 	SetPublished(ctx context.Context, n int64) error
 	UnpublishedChanges(ctx context.Context, limit int) ([]gateway.Change, error)
 	SetChangesPublished(ctx context.Context, n int64) error
+	StateLedger
+}
+
+// StateLedger is where it reads states and keeps their cursor.
+type StateLedger interface {
+	UnpublishedStates(ctx context.Context, life time.Time, limit int) ([]gateway.State, error)
+	SetStatesPublished(ctx context.Context, life time.Time, rev int64) error
 }
 
 // Stream takes the copies. Each call answers per row and returns after every
@@ -24,12 +31,16 @@ type PublishLedger interface {
 type Stream interface {
 	PublishEvents(ctx context.Context, rows []gateway.EventRow) []error
 	PublishChanges(ctx context.Context, rows []gateway.Change) []error
+	PublishStates(ctx context.Context, rows []gateway.State) []error
+	// StateLife tells one life of the bucket of states from the next.
+	StateLife(ctx context.Context) (time.Time, error)
 }
 
 // Publisher copies events to CW_EVENT and changes of messages to CW_RESULT, in
-// order within each conversation. Nothing else waits for it: the gate reads the
-// ledger. If the process dies between an acknowledgement and the cursor, the
-// same rows are published once more with the same message id.
+// order within each conversation, and the newest states to CW_STATE. Nothing else
+// waits for it: the gate reads the ledger. If the process dies between an
+// acknowledgement and the cursor, the same rows are published once more with the
+// same message id.
 type Publisher struct {
 	ledger   PublishLedger
 	stream   Stream
@@ -38,6 +49,7 @@ type Publisher struct {
 	rest     func() time.Duration
 	events   chan struct{}
 	changes  chan struct{}
+	states   chan struct{}
 }
 
 // Rows that one round takes, many when nothing else is to do. What comes within
@@ -58,16 +70,22 @@ func NewPublisher(ledger PublishLedger, stream Stream, log *zap.Logger, boundary
 		boundary = func(string) {}
 	}
 	return &Publisher{ledger: ledger, stream: stream, log: log, boundary: boundary, rest: rest,
-		events: make(chan struct{}, 1), changes: make(chan struct{}, 1)}
+		events: make(chan struct{}, 1), changes: make(chan struct{}, 1), states: make(chan struct{}, 1)}
 }
 
 // Kick says that events or changes were written. It never blocks.
 func (p *Publisher) Kick() {
-	for _, c := range []chan struct{}{p.events, p.changes} {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+	kick(p.events)
+	kick(p.changes)
+}
+
+// KickStates says the same of states.
+func (p *Publisher) KickStates() { kick(p.states) }
+
+func kick(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -110,6 +128,28 @@ func (p *Publisher) RunChanges(ctx context.Context) error {
 			return 0, err
 		}
 		return len(rows), p.ledger.SetChangesPublished(ctx, rows[len(rows)-1].N)
+	})
+}
+
+// RunStates puts changed states into the bucket until ctx ends. The cursor belongs to
+// one life of the bucket: one that is made anew is filled again, whoever emptied it
+// and whether we ran meanwhile.
+func (p *Publisher) RunStates(ctx context.Context) error {
+	return p.run(ctx, p.states, func(most int) (int, error) {
+		life, err := p.stream.StateLife(ctx)
+		if err != nil {
+			return 0, err
+		}
+		rows, err := p.ledger.UnpublishedStates(ctx, life, most)
+		if err != nil || len(rows) == 0 {
+			return 0, err
+		}
+		for _, err := range p.stream.PublishStates(ctx, rows) { // a conversation is in it once
+			if err != nil {
+				return 0, fmt.Errorf("publish: %w", err)
+			}
+		}
+		return len(rows), p.ledger.SetStatesPublished(ctx, life, rows[len(rows)-1].Rev)
 	})
 }
 

@@ -64,9 +64,94 @@ func (c *copies) PublishEvents(_ context.Context, rows []gateway.EventRow) []err
 	return out
 }
 
+// PublishStates is for relay.Stream.
+func (c *copies) PublishStates(_ context.Context, rows []gateway.State) []error {
+	return make([]error, len(rows))
+}
+
+// StateLife is for relay.Stream.
+func (c *copies) StateLife(context.Context) (time.Time, error) { return time.UnixMilli(1), nil }
+
 // PublishChanges is for relay.Stream.
 func (c *copies) PublishChanges(_ context.Context, rows []gateway.Change) []error {
 	return make([]error, len(rows))
+}
+
+// bucket is a bucket of states that can be lost.
+type bucket struct {
+	*copies
+	mu     sync.Mutex
+	life   time.Time
+	fails  int
+	states map[string]gateway.State
+	put    chan struct{}
+}
+
+// StateLife is for relay.Stream.
+func (b *bucket) StateLife(context.Context) (time.Time, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.life, nil
+}
+
+// PublishStates is for relay.Stream.
+func (b *bucket) PublishStates(_ context.Context, rows []gateway.State) []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := make([]error, len(rows))
+	for i := range rows {
+		if b.fails > 0 {
+			b.fails--
+			out[i] = errors.New("no acknowledgement")
+			continue
+		}
+		b.states[rows[i].Conv] = rows[i]
+	}
+	b.put <- struct{}{}
+	return out
+}
+
+// The bucket holds every state, also after a lost acknowledgement, and one that was
+// lost is filled again without a person.
+func TestStatesFillABucketThatWasLost(t *testing.T) {
+	r := newRig(t)
+	r.decode = func(body string) ([]gateway.Item, string, error) {
+		it := message(body, body)
+		it.Note = &gateway.StateNote{Word: gateway.NoteHas, Member: gateway.Identity{Kind: "userid", Value: "u" + body}}
+		return []gateway.Item{it}, "fp", nil
+	}
+	last := int64(0)
+	for i := range 3 {
+		last = r.archive(fmt.Sprint(i))
+	}
+	r.run(last, gateway.PayloadRelayed)
+	b := &bucket{copies: &copies{t: t}, life: time.UnixMilli(1), fails: 2, states: map[string]gateway.State{}, put: make(chan struct{}, 100)}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	p := relay.NewPublisher(r.store.Ledger, b, zap.NewNop(), nil, nil)
+	done := make(chan struct{})
+	go func() { _ = p.RunStates(ctx); close(done) }()
+	full := func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.states) == 3
+	}
+	for range 2 {
+		for !full() {
+			select {
+			case <-b.put:
+			case <-ctx.Done():
+				t.Fatal("the bucket was not filled")
+			}
+		}
+		b.mu.Lock()
+		clear(b.states)
+		b.life = b.life.Add(time.Second)
+		b.mu.Unlock()
+		p.KickStates()
+	}
+	cancel()
+	<-done
 }
 
 // Copies keep the order of each conversation also when acknowledgements are lost

@@ -199,7 +199,7 @@ func (s *Streams) Adopt(ctx context.Context) error {
 
 func isOurs(name string) bool {
 	switch name {
-	case EventStream, ReplyStream, ResultStream, AdvisoryStream:
+	case EventStream, ReplyStream, ResultStream, StateStream, AdvisoryStream:
 		return true
 	}
 	return strings.HasPrefix(name, readyPrefix)

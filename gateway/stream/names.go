@@ -15,6 +15,10 @@ const (
 	ResultStream   = "CW_RESULT"   // changes of messages, for observers
 	AdvisoryStream = "CW_ADVISORY" // the broker's word that it gave up on an offer
 
+	// StateBucket is the key-value bucket of states, StateStream the stream under it.
+	StateBucket = "CW_STATE"
+	StateStream = "KV_" + StateBucket
+
 	readyPrefix = "CW_READY_" // one gate per application
 )
 
@@ -104,6 +108,17 @@ func ReplySubjectFor(s string) (string, bool) {
 func ResultSubject(platform, account, conv string) (string, error) {
 	return joinSubject("cw.result", "platform", platform, "account", account, "conversation", conv)
 }
+
+// StateSubject is the place of a conversation's state in the bucket; the key is the
+// conversation.
+func StateSubject(conv string) (string, error) {
+	return joinSubject("$KV."+StateBucket, "conversation", conv)
+}
+
+// CurrentSubject is where an application asks for the state of a conversation.
+func CurrentSubject(app string) string { return currentPrefix + app }
+
+const currentPrefix = "cw.current."
 
 // ReadyName is the stream of an application's gate. The name of the application
 // must be a gateway.ValidName.

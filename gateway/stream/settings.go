@@ -36,13 +36,13 @@ const (
 // Sizes are the MaxBytes of the streams. A broker reserves them, so their sum
 // must fit into its storage limit.
 type Sizes struct {
-	Event, Reply, Result, Advisory int64
-	Ready                          int64 // of each gate
+	Event, Reply, Result, Advisory, State int64
+	Ready                                 int64 // of each gate
 }
 
 // DefaultSizes shares a storage limit (bytes; 0 means 1 GiB) out: a third to the
-// gates, a quarter each to events and answers, a tenth to results, the rest is
-// air. It leaves room for gates of at least eight applications.
+// gates, a quarter each to events and answers, a tenth to results, a twentieth to
+// states, the rest is air. It leaves room for gates of at least eight applications.
 func DefaultSizes(limit int64, apps int) Sizes {
 	if limit <= 0 {
 		limit = 1 << 30
@@ -52,6 +52,7 @@ func DefaultSizes(limit int64, apps int) Sizes {
 		Reply:    limit / 4,
 		Result:   limit / 10,
 		Advisory: min(16<<20, limit/50),
+		State:    limit / 20,
 		Ready:    limit / 3 / int64(max(apps, 8)),
 	}
 }
@@ -105,6 +106,17 @@ func (o *Options) resultPart() *part {
 	c := o.base(ResultStream, "cw.result.*.*.*")
 	c.MaxAge, c.MaxBytes = resultAge, o.Sizes.Result
 	c.Description = "changes of messages, for observers; the ledger has them"
+	return &part{stream: c}
+}
+
+// statePart is the bucket of states: one message per key, the newest. What JetStream
+// wants of a key-value bucket is described in ADR-8. When it is full the oldest keys
+// go, since it is a copy; who misses one asks the gateway.
+func (o *Options) statePart() *part {
+	c := o.base(StateStream, "$KV."+StateBucket+".>")
+	c.MaxBytes, c.MaxMsgsPerSubject = o.Sizes.State, 1
+	c.AllowRollup, c.DenyDelete = true, true
+	c.Description = "state of conversations and customers; the ledger has it"
 	return &part{stream: c}
 }
 

@@ -132,7 +132,7 @@ func (o *Options) defaults() {
 	d := DefaultSizes(o.StorageLimit, len(o.Apps))
 	for _, f := range []struct{ have, want *int64 }{
 		{&o.Sizes.Event, &d.Event}, {&o.Sizes.Reply, &d.Reply}, {&o.Sizes.Result, &d.Result},
-		{&o.Sizes.Advisory, &d.Advisory}, {&o.Sizes.Ready, &d.Ready},
+		{&o.Sizes.Advisory, &d.Advisory}, {&o.Sizes.State, &d.State}, {&o.Sizes.Ready, &d.Ready},
 	} {
 		if *f.have <= 0 {
 			*f.have = *f.want
@@ -152,7 +152,7 @@ func (o *Options) defaults() {
 // setApps makes the list of parts for these applications.
 func (s *Streams) setApps(apps []gateway.Application) {
 	parts := map[string]*part{}
-	for _, p := range []*part{s.opts.eventPart(), s.opts.replyPart(), s.opts.resultPart(), s.opts.advisoryPart(apps)} {
+	for _, p := range []*part{s.opts.eventPart(), s.opts.replyPart(), s.opts.resultPart(), s.opts.statePart(), s.opts.advisoryPart(apps)} {
 		parts[p.stream.Name] = p
 	}
 	for i := range apps {

@@ -34,6 +34,9 @@
 //
 // It is tried once. Too late is a dead letter "too_late".
 //
+// Who looks after the customer now is asked for when it is needed, by Current: a
+// hand-over can come before or after the customer's next message.
+//
 // Replies nil and error nil is an answer too: handled, nothing to say. An error
 // is a failed try: the event comes again after the application's delay and
 // before any later event of its conversation. Retry, Dead and Handback are errors

@@ -78,7 +78,7 @@ func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway
 		return gateway.Answer{Event: info.ID, Verdict: gateway.VerdictDead, Error: "the body is not the JSON of an event"}
 	}
 	ev.Delivery = info.ID
-	ctx := context.WithValue(r.hard, deliveryKey{}, info)
+	ctx := context.WithValue(context.WithValue(r.hard, deliveryKey{}, info), askKey{}, r)
 	if !info.Deadline.IsZero() {
 		left := info.Deadline.Sub(r.opts.Now())
 		if left <= 0 {

@@ -101,7 +101,24 @@ func customerChange(it *gateway.Item, doc *document) {
 	c.Member = colleague(doc.value("UserID"))
 	c.Source = first(doc.value("Source"), doc.value("State"))
 	c.Reason = doc.value("FailReason")
-	handle(it, "welcome", doc.value("WelcomeCode"), welcomeLife)
+	handle(it, gateway.HandleWelcome, doc.value("WelcomeCode"), welcomeLife)
+	if word := noteWord(c.What); word != "" && c.Member != nil {
+		it.Note = &gateway.StateNote{Word: word, Member: *c.Member}
+	}
+}
+
+// noteWord is what a change says of the member and the customer. One that a customer
+// deleted can write to them no more. A transfer that failed changes nothing.
+func noteWord(change string) gateway.NoteWord {
+	switch change {
+	case "add_external_contact", "add_half_external_contact":
+		return gateway.NoteHas
+	case "edit_external_contact", "msg_audit_approved":
+		return gateway.NoteSeen
+	case "del_external_contact", "del_follow_user":
+		return gateway.NoteGone
+	}
+	return ""
 }
 
 // chatChange reads what happened to a group of customers, with the chain of its
@@ -114,6 +131,9 @@ func chatChange(it *gateway.Item, doc *document) {
 	c.Detail = doc.value("UpdateDetail")
 	c.People = doc.list("MemChangeList/Item")
 	c.Source = first(doc.value("JoinScene"), doc.value("QuitScene"))
+	if c.What == "create" || c.What == "dismiss" || c.Detail == "change_owner" {
+		it.Note = &gateway.StateNote{Word: gateway.NoteMoved} // to whom is not told
+	}
 	c.Before, c.Version = doc.value("LastMemVer"), doc.value("CurMemVer")
 }
 

@@ -240,6 +240,9 @@ func (l *Ledger) judged(c *conn, e *gateway.Evidence, j gateway.Judgement, m *me
 			if err := storeTalk(c, t); err != nil {
 				return err
 			}
+			if err := touch(c, t.c, e.At, true); err != nil {
+				return err
+			}
 		}
 	}
 	return l.changed(c, &ch)

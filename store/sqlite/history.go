@@ -36,6 +36,13 @@ func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gat
 		if out.Identities, err = identities(c, key); err != nil {
 			return err
 		}
+		state, _, err := stateOf(c, key)
+		if err != nil {
+			return err
+		}
+		if state.Rev > 0 || state.Owner != "" {
+			out.State = &state
+		}
 		if err := conversationMerges(c, out, key); err != nil {
 			return err
 		}

@@ -92,6 +92,9 @@ func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gatewa
 	if err := l.moveAliases(c, b, a); err != nil {
 		return nil, m, false, err
 	}
+	if err := moveState(c, b, a); err != nil {
+		return nil, m, false, err
+	}
 	b.into = a.c
 	a.newestAt, a.humanAt = max(a.newestAt, b.newestAt), max(a.humanAt, b.humanAt)
 	a.hops, a.hopAt = max(a.hops, b.hops), max(a.hopAt, b.hopAt)

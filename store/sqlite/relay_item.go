@@ -146,6 +146,12 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if ordered {
 		w.count(t, e)
 	}
+	if it.Note != nil && run == "" && it.Observed == "" {
+		if err := w.l.noted(w.c, t, it.Note, happened(p, it)); err != nil {
+			return "", 0, err
+		}
+		w.res.States++
+	}
 	if err := w.fetch(t, it, n); err != nil {
 		return "", 0, err
 	}

@@ -19,7 +19,7 @@ type User struct {
 	// Apps are the applications whose offers the user may take and answer.
 	Apps []string
 	// Observe lets the user subscribe to the copies for observers, cw.event.>
-	// and cw.result.>, which hold what customers write.
+	// and cw.result.>, which hold what customers write, and to changes of states.
 	Observe bool
 }
 
@@ -44,8 +44,8 @@ func checkUsers(users []User) error {
 }
 
 // permissions are the least rights with which the SDK and a plain client work:
-// ask for offers, read the consumer's settings, answer, acknowledge, and listen
-// on the user's own inbox. There is no right to make a consumer, since a
+// ask for offers, read the consumer's settings, answer, acknowledge, ask for a
+// state or read one from the bucket, and listen on the user's own inbox. There is no right to make a consumer, since a
 // consumer shows what it filters. The acknowledgement has two subject forms; the
 // second one is announced as the server's later default.
 func permissions(u *User) *natsserver.Permissions {
@@ -59,11 +59,15 @@ func permissions(u *User) *natsserver.Permissions {
 			"$JS.ACK.*.*."+name+"."+app+".>",
 			"cw.reply."+app+".>",
 			"cw.get."+app,
+			stream.CurrentSubject(app),
 		)
+	}
+	if len(u.Apps) > 0 || u.Observe { // one key of the bucket by its name; listing needs a consumer
+		pub = append(pub, "$JS.API.STREAM.INFO."+stream.StateStream, "$JS.API.DIRECT.GET."+stream.StateStream+".$KV."+stream.StateBucket+".*")
 	}
 	sub := []string{stream.InboxPrefix(u.Name) + ".>"}
 	if u.Observe {
-		sub = append(sub, "cw.event.>", "cw.result.>")
+		sub = append(sub, "cw.event.>", "cw.result.>", "$KV."+stream.StateBucket+".>")
 	}
 	p := &natsserver.Permissions{
 		Publish:   &natsserver.SubjectPermission{Allow: pub},
