@@ -32,7 +32,7 @@ func TestSchemasNameTheFields(t *testing.T) {
 		file   string
 		v      any
 		strict bool
-	}{{"event.json", gateway.Event{}, true}, {"answer.json", gateway.Answer{}, false}} {
+	}{{"event.json", gateway.Event{}, true}, {"answer.json", gateway.Answer{}, false}, {"state.json", gateway.State{}, true}} {
 		raw, err := os.ReadFile(filepath.Join("..", "testdata", "schema", c.file))
 		if err != nil {
 			t.Fatal(err)

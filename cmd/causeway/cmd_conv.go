@@ -125,6 +125,7 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	}
 	fields(w, "conversation", v.Conv, "platform", v.Platform, "account", v.Account, "chat", string(v.Chat),
 		"known as", strings.Join(who, ", "), "last seq", count(v.LastSeq), "last human", orDash(instantOf(v.LastHumanAt)))
+	printState(w, v.State)
 	printMerges(w, &v)
 
 	_, _ = fmt.Fprintln(w)
@@ -148,6 +149,25 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 		}
 	}
 	table(w, "no messages", []string{"MESSAGE", "DUE", "PART", "STATE", "TRIES", "DELIVERY", "REASON"}, rows)
+}
+
+// printState says who looks after the customer, chat or session, by the events that
+// came.
+func printState(w io.Writer, s *gateway.State) {
+	if s == nil {
+		return
+	}
+	if s.Owner != "" || s.Session == "" {
+		others := make([]string, 0, len(s.Members))
+		for _, m := range s.Members[min(1, len(s.Members)):] {
+			others = append(others, printable(m.UserID, 64))
+		}
+		fields(w, "owner", orDash(printable(s.Owner, 64)), "also", orDash(strings.Join(others, ", ")))
+	}
+	if s.Session != "" {
+		fields(w, "session", string(s.Session), "servicer", orDash(printable(s.Servicer, 64)))
+	}
+	fields(w, "state of", orDash(instantOf(s.At)))
 }
 
 // printMerges says what the conversation is part of, what became part of it, and

@@ -26,8 +26,10 @@ type directory struct {
 	targets   map[string]media.Target      // uploads, by the account's name
 	uploads   *lateUploads
 	files     *lateFiles
-	botRing   []wecom.Credential // of all robots: their files are opened with it
-	progress  *lateProgress      // answers that robots' platform fetches
+	botRing   []wecom.Credential      // of all robots: their files are opened with it
+	progress  *lateProgress           // answers that robots' platform fetches
+	askers    map[string]*wecom.Asker // "platform/name"
+	corps     map[string]string       // "platform/name" -> corp id
 	apps      []gateway.Application
 	wecom     wecomShared
 }
@@ -37,6 +39,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
 		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{}, progress: &lateProgress{}, files: &lateFiles{},
+		askers: map[string]*wecom.Asker{}, corps: map[string]string{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]

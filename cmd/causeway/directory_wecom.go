@@ -19,6 +19,7 @@ type wecomShared struct {
 // addWeCom makes what an account of WeCom needs, by its kind.
 func (d *directory) addWeCom(acc *config.Account, out, slow *egress.Client, now func() time.Time) error {
 	d.accounts["wecom/"+acc.PlatformID()] = acc.Name
+	d.corps["wecom/"+acc.Name] = acc.CorpID
 	switch acc.Kind {
 	case "app":
 		d.addWeComApp(acc, out, slow, now)
@@ -37,6 +38,7 @@ func (d *directory) addWeComApp(acc *config.Account, out, slow *egress.Client, n
 	client := wecom.NewClient(d.wecomClient(acc), out, now)
 	d.shareWeCom(acc, client)
 	d.clients["wecom/"+acc.Name], d.targets[acc.Name] = client, wecom.NewUploads(client, slow)
+	d.askers["wecom/"+acc.Name] = wecom.NewAsker(client, "")
 }
 
 // wecomAgents are the apps by corp.

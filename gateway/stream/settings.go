@@ -41,7 +41,7 @@ type Sizes struct {
 }
 
 // DefaultSizes shares a storage limit (bytes; 0 means 1 GiB) out: a third to the
-// gates, a quarter each to events and answers, a tenth to results, a twentieth to
+// gates, a quarter each to events and answers, a tenth to results, a fortieth to
 // states, the rest is air. It leaves room for gates of at least eight applications.
 func DefaultSizes(limit int64, apps int) Sizes {
 	if limit <= 0 {
@@ -52,7 +52,7 @@ func DefaultSizes(limit int64, apps int) Sizes {
 		Reply:    limit / 4,
 		Result:   limit / 10,
 		Advisory: min(16<<20, limit/50),
-		State:    limit / 20,
+		State:    limit / 40,
 		Ready:    limit / 3 / int64(max(apps, 8)),
 	}
 }

@@ -11,7 +11,10 @@ var event []byte
 //go:embed answer.json
 var answer []byte
 
+//go:embed state.json
+var state []byte
+
 // Files returns the schemas by file name. The bytes are not to be changed.
 func Files() map[string][]byte {
-	return map[string][]byte{"event.json": event, "answer.json": answer}
+	return map[string][]byte{"event.json": event, "answer.json": answer, "state.json": state}
 }
