@@ -243,3 +243,44 @@ func TestGreetingInTime(t *testing.T) {
 		}
 	}
 }
+
+// A colleague takes a customer of customer service over while the customer's message
+// waits with its worker.
+func TestSessionAtHandlingTime(t *testing.T) {
+	begin(t)
+	w, wc := newKfWorld(t, worldOptions{apps: appByWorker})
+	w.start("")
+	w.up()
+	asks, answers := make(chan bool), make(chan gateway.State)
+	w.bot(func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		for range asks {
+			s, err := worker.Current(ctx, ev)
+			if err != nil {
+				t.Errorf("no state: %v", err)
+			}
+			answers <- s
+		}
+		return nil, nil
+	}, 4)
+	kfWrites(t, wc, wecomtest.KfItem{Customer: theCustomer, Text: "is anybody there?"})
+	select {
+	case asks <- true: // the message is with its worker
+	case <-time.After(30 * time.Second):
+		t.Fatal("the message did not come")
+	}
+	if s := <-answers; s.Source != gateway.SourcePlatform || s.Session == gateway.SessionHuman {
+		t.Errorf("before: %+v", s)
+	}
+	wc.SetKfState(testKf, theCustomer, 3, "ChenHao")
+	var s gateway.State
+	w.until(20*time.Second, "the colleague is seen", func() bool {
+		asks <- true
+		s = <-answers
+		return s.Session == gateway.SessionHuman
+	})
+	if s.Servicer != "ChenHao" || s.Source != gateway.SourcePlatform {
+		t.Errorf("after: %+v", s)
+	}
+	close(asks)
+	w.settled(30 * time.Second)
+}

@@ -26,6 +26,7 @@ func (d *directory) addWeComKf(acc *config.Account, out, slow *egress.Client, no
 	d.shareWeCom(acc, client.Client)
 	d.wecom.kf = append(d.wecom.kf, client)
 	d.clients["wecom/"+acc.Name], d.targets[acc.Name] = client, wecom.NewUploads(client.Client, slow)
+	d.askers["wecom/"+acc.Name] = wecom.NewAsker(client.Client, acc.OpenKfID)
 }
 
 // ring wakes the puller of the account that a callback rings for. It is done when

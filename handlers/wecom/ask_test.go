@@ -161,3 +161,18 @@ func TestNotes(t *testing.T) {
 		}
 	}
 }
+
+func TestSessionNotes(t *testing.T) {
+	t.Parallel()
+	for change, want := range map[string]*gateway.StateNote{
+		`1,"new_servicer_userid":"ChenHao"`: {Session: gateway.SessionHuman, Servicer: gateway.Identity{Kind: "userid", Value: "chenhao", As: "ChenHao"}},
+		`2,"new_servicer_userid":"ChenHao"`: {Session: gateway.SessionHuman, Servicer: gateway.Identity{Kind: "userid", Value: "chenhao", As: "ChenHao"}},
+		`3,"old_servicer_userid":"ChenHao"`: {Session: gateway.SessionEnded},
+		`7`:                                 nil,
+	} {
+		items := decodePage(t, `{"errcode":0,"msg_list":[`+happened("session_status_change", `,"change_type":`+change)+`]}`, time.Unix(0, 0))
+		if d := cmp.Diff(want, items[0].Note); d != "" {
+			t.Errorf("%s: %s", change, d)
+		}
+	}
+}

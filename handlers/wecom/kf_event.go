@@ -121,5 +121,11 @@ func sessionChange(it *gateway.Item, e object, customer string) {
 		return
 	}
 	c.Member = colleague(member)
+	switch what {
+	case "ended":
+		it.Note = &gateway.StateNote{Session: gateway.SessionEnded}
+	case "taken", "transferred", "taken_again":
+		it.Note = &gateway.StateNote{Session: gateway.SessionHuman, Servicer: folded("userid", member)}
+	}
 	handle(it, gateway.HandleSession, e.id("msg_code"), life)
 }
