@@ -72,6 +72,9 @@ and of the fake WeCom:
   POST member                {"user","text"}: a member writes
   POST simulate              {"kind","variant","from",…}: a callback of any kind that
                              causeway simulate wecom --list names
+  POST kf                    {"kf","customer","text"}: a customer writes to customer service; "staff"
+                             makes it a colleague, "event" and "content" an event, "silent" loses
+                             the bell. The accounts are those of the configuration (-c)
   POST deliver               {"xml"}: signed, encrypted and delivered
 
 and of the fake vendor's gateway, which runs with --unified-listen, and is the one that
@@ -148,6 +151,8 @@ type wecomCredentials struct {
 	Token          string `json:"token"`
 	EncodingAESKey string `json:"encoding_aes_key"`
 	APIBase        string `json:"api_base"`
+	// Kf are the accounts of customer service that the app may use.
+	Kf []string `json:"open_kfids,omitempty"`
 }
 
 // newSandboxCredentials makes credentials in the platforms' own forms. They are
@@ -192,8 +197,22 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 			w := &s.WhatsApp
 			w.Account, w.PhoneNumberID, w.WABAID, w.AccessToken = a.Name, a.PhoneNumberID, a.WABAID, a.AccessToken.Reveal()
 		case "wecom":
-			w := &s.WeCom
-			w.Account, w.CorpID, w.AgentID, w.Secret = a.Name, a.CorpID, a.AgentID, a.Secret.Reveal()
+			s.WeCom.ofAccount(cfg, &a)
+		}
+	}
+}
+
+// ofAccount takes those of an account: an app, or, where there is none, the app to
+// which customer service is granted.
+func (w *wecomCredentials) ofAccount(cfg *config.Config, a *config.Account) {
+	apps := slices.ContainsFunc(cfg.Accounts, func(a config.Account) bool { return a.Platform == "wecom" && a.Kind == "app" })
+	switch {
+	case a.Kind == "app":
+		w.Account, w.CorpID, w.AgentID, w.Secret = a.Name, a.CorpID, a.AgentID, a.Secret.Reveal()
+	case a.Kind == "kf":
+		w.Kf = append(w.Kf, a.OpenKfID)
+		if !apps {
+			w.Account, w.CorpID, w.Secret = a.Name, a.CorpID, a.Secret.Reveal()
 		}
 	}
 }
@@ -236,7 +255,7 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 		w := cred.WeCom
 		s, err := wecomtest.New(wecomtest.Options{
 			CorpID: w.CorpID, AgentID: w.AgentID, Secret: w.Secret, Token: w.Token, EncodingAESKey: w.EncodingAESKey,
-			CallbackURL: base + webhookPath("wecom", w.Endpoint), MemberLimit: o.limits, Log: log,
+			CallbackURL: base + webhookPath("wecom", w.Endpoint), MemberLimit: o.limits, Kf: w.Kf, Log: log,
 		})
 		if err != nil {
 			return &exitError{exitUsage, err}

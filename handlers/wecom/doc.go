@@ -77,6 +77,34 @@
 // notices, and state as notices of the account. The kind is part of an event's id,
 // so WeCom's retry, within seconds, over such an update is a new event, once.
 //
+// # Customer service (kf)
+//
+// The callback is a bell; what it rings for is fetched by Puller, whose comment says
+// what is promised, and archived as pages, which DecodePage reads. A page says in
+// two headers of ours whose it is and since when we look, so that decoding it is
+// pure. Our side is "<corp>/kf:<open_kfid>", keys are k:<open_kfid>:<msgid>, the
+// conversation is the customer's (external_userid). Decided:
+//
+//   - The bell wakes the puller when the relay reads it out of the archive, so the
+//     process that leads pulls, whichever one took the callback.
+//   - History is what was sent over a minute before the account was first asked
+//     for; that time is kept with the cursor, and a cursor that is lost or refused
+//     changes nothing of it.
+//   - enter_session is a notice in the conversation: an application that greets
+//     asks for kind notice. Changes of a session are state of kind "session".
+//   - A colleague's message is an echo. So is any item whose msgid is of our
+//     marker's form, though 94670 says that none comes back.
+//   - The msgid of a send is our marker. With which code a repeated one is refused
+//     is not documented: a code outside the table to a second attempt is unknown.
+//   - A menu is made of buttons, lists and links; a link with a picture (file) is a
+//     card of its own. Limits are WeCom's, in bytes; nothing is cut.
+//
+// Sources: WeCom 94670 (sync_msg), 94677 (send_msg), 95122 (send_msg_on_event),
+// 94669 (session), 94661 (account/list), in copies of 2022 to 2024. Not in them,
+// and taken from elsewhere: about ten calls a minute without a bell's token
+// (WeCom's staff in its forum, Oct 2021), with which codes a cursor and a used code
+// of an event are refused.
+//
 // # Facts in doubt
 //
 // Read by way of public copies of WeCom's pages (path/NNNNN of
