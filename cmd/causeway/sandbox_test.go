@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -94,7 +95,7 @@ func TestSandboxOfConfig(t *testing.T) {
 	again := startSandbox(t, "-c", path)
 	again.WhatsApp.APIBase, again.WeCom.APIBase, again.Unified.APIBase = cred.WhatsApp.APIBase, cred.WeCom.APIBase, cred.Unified.APIBase
 	cred.Unified.CallbackToken, cred.Unified.APIToken = "", "" // where a configuration's stand is its own matter
-	if again != cred {
+	if !reflect.DeepEqual(again, cred) {
 		t.Errorf("%+v instead of %+v", again, cred)
 	}
 }
