@@ -32,6 +32,7 @@ type courtesy struct {
 	rate  float64       // of callbacks a second, smoothed
 	peak  int           // most that waited since the last turn; a single look may hit the moment after a commit
 	quiet int           // turns without callbacks
+	since time.Time     // when the rush began; zero when all is calm
 	pause time.Duration // between batches
 	batch int           // payloads
 }
@@ -45,6 +46,7 @@ type arrivals struct {
 const (
 	tinyBatch    = 2
 	smallBatch   = 16
+	rushMax      = 5 * time.Second
 	rushOver     = 10 * time.Millisecond // over which their rate is smoothed
 	rushPerCore  = 1000                  // a second; a turn costs about a millisecond of a core
 	firstPause   = 10 * time.Millisecond
@@ -79,9 +81,15 @@ func (c *courtesy) turn(ctx context.Context) int {
 	}
 	c.peak = 0
 	switch {
-	case rushing && crowded:
+	case rushing && c.since.IsZero():
+		c.since = c.last.at
+	case !rushing && c.pause == 0:
+		c.since = time.Time{}
+	}
+	switch {
+	case rushing && crowded && c.last.at.Sub(c.since) < rushMax:
 		c.pause, c.batch = min(max(2*c.pause, firstPause), longestPause), tinyBatch
-	case many && crowded: // no more come than can be relayed, so they are
+	case many && crowded: // no more come than can be relayed, or for too long: so they are
 		c.pause, c.batch = firstPause, smallBatch
 	case many && c.pause == 0:
 		c.batch = smallBatch

@@ -106,9 +106,17 @@ func TestCourtesyNoticesARush(t *testing.T) {
 		if took, n := come(9000, 20); took != 20*longestPause || n != 20*tinyBatch || c.rest.Load() != int64(longestPause) {
 			t.Errorf("many, and no core to spare: %d payloads in %s", n, took)
 		}
+		come(9000, int(rushMax/longestPause)) // a rush that goes on: what it brought has its turn, too
+		if took, n := come(9000, 20); took != 20*firstPause || n != 20*smallBatch || c.rest.Load() != 0 {
+			t.Errorf("many for long, and no core to spare: %d payloads in %s", n, took)
+		}
 		come(0, quietTurns+20) // still no core to spare: now it is the relay itself
 		if took, n := come(0, 10); took != 0 || n < 9*readPayloads || c.rest.Load() != 0 {
 			t.Errorf("after it: %d payloads in %s", n, took)
+		}
+		come(9000, 5)
+		if took, n := come(9000, 5); took != 5*longestPause || n != 5*tinyBatch {
+			t.Errorf("the next rush: %d payloads in %s", n, took)
 		}
 	})
 }
