@@ -236,7 +236,7 @@ func TestOtherAnswers(t *testing.T) {
 		{"error without a code", 400, nil, graph(`"message":"x"`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_400", After: 30 * time.Second}},
 		{"429 of a proxy", 429, http.Header{"Retry-After": {"9"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_429", After: 9 * time.Second}},
 		{"130429 with Retry-After", 429, http.Header{"Retry-After": {"5"}}, graph(`"code":130429`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", After: 5 * time.Second}},
-		{"80007 with a usage header", 400, http.Header{"X-Business-Use-Case-Usage": {`{"1":[{"type":"whatsapp","estimated_time_to_regain_access":3}]}`}}, graph(`"code":80007`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "80007", After: 3 * time.Minute}},
+		{"80007 with a usage header", 400, http.Header{"X-Business-Use-Case-Usage": {`{"1":[{"type":"whatsapp","estimated_time_to_regain_access":3}]}`}}, graph(`"code":80007`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Share: gateway.ShareWABA, Code: "80007", After: 3 * time.Minute}},
 		{"redirect", 302, http.Header{"Location": {"/x"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_302", After: 30 * time.Second}},
 		{"401 of a proxy", 401, nil, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_401", After: 30 * time.Second}},
 		{"413", 413, nil, "", want{Kind: gateway.OutcomeRejected, Code: "http_413"}},
