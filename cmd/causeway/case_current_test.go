@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"os"
@@ -150,10 +151,16 @@ func TestCurrentByPlainClient(t *testing.T) {
 	conv := w.customerKey().Conv
 	ask := func(subject, body string) (got map[string]any) {
 		t.Helper()
-		m, err := nc.Request(subject, []byte(body), 10*time.Second)
-		if err != nil || json.Unmarshal(m.Data, &got) != nil {
-			t.Fatalf("%s %s: %v", subject, body, err)
-		}
+		w.until(30*time.Second, "somebody answers", func() bool { // the gateway is up before its part at the broker is
+			m, err := nc.Request(subject, []byte(body), 10*time.Second)
+			if errors.Is(err, nats.ErrNoResponders) {
+				return false
+			}
+			if err != nil || json.Unmarshal(m.Data, &got) != nil {
+				t.Fatalf("%s %s: %v", subject, body, err)
+			}
+			return true
+		})
 		return got
 	}
 	if got := ask("cw.current.echo", `{"conv":"`+conv+`"}`); got["owner"] != "BaiLu" || got["source"] != "platform" || got["conv"] != conv {

@@ -227,10 +227,12 @@ func TestCaseMergeUnderKill(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				if i == 4 && kill != "" {
-					w.post(ctx, body) // 200 comes from the archive, whatever the relay does
+					var posted sync.WaitGroup // it may die between the archive and the 200
+					posted.Go(func() { w.post(ctx, body) })
 					<-p.done
 					w.start("")
 					w.up()
+					posted.Wait()
 				} else {
 					w.post(ctx, body)
 				}

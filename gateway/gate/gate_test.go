@@ -445,16 +445,16 @@ func TestRestBetweenFewOffers(t *testing.T) {
 		defer func() { cancel(); <-done }()
 		for i := range 4 {
 			synctest.Wait()
-			if len(m.stream) != 4*(i+1) {
-				t.Errorf("%d offers after %d rests", len(m.stream), i)
+			if n := m.offered(); n != 4*(i+1) {
+				t.Errorf("%d offers after %d rests", n, i)
 			}
 			time.Sleep(40 * time.Millisecond)
 		}
 		rest.Store(0)
 		time.Sleep(40 * time.Millisecond)
 		synctest.Wait()
-		if len(m.stream) != 30 {
-			t.Errorf("%d of 30 offers when there is nothing to rest for", len(m.stream))
+		if n := m.offered(); n != 30 {
+			t.Errorf("%d of 30 offers when there is nothing to rest for", n)
 		}
 	})
 }

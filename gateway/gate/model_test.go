@@ -210,6 +210,13 @@ func (m *model) offer(p *gateway.Pending) gateway.Offered {
 	return gateway.Offered{State: gateway.OfferTaken, Seq: m.seq}
 }
 
+// offered is how many offers are in the gate.
+func (m *model) offered() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.stream)
+}
+
 func (m *model) GateState(context.Context, string) (gateway.GateState, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
