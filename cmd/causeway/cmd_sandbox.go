@@ -71,10 +71,10 @@ and of the fake WeCom:
 
   POST member                {"user","text"}: a member writes
   POST simulate              {"kind","variant","from",…}: a callback of any kind that
-                             causeway simulate wecom --list names
+                             causeway simulate wecom --list names, but those of aibot-…
   POST kf                    {"kf","customer","text"}: a customer writes to customer service; "staff"
                              makes it a colleague, "event" and "content" an event, "silent" loses
-                             the bell. The accounts are those of the configuration (-c)
+                             the bell. With -c FILE the accounts are those of the configuration
   POST deliver               {"xml"}: signed, encrypted and delivered
 
 and of the fake vendor's gateway, which runs with --unified-listen, and is the one that
@@ -166,7 +166,7 @@ func newSandboxCredentials() sandboxCredentials {
 		},
 		WeCom: wecomCredentials{
 			Endpoint: "corp", Account: "corp", CorpID: "ww" + strings.ToLower(rand.Text())[:16], AgentID: 1000002,
-			Secret: rand.Text() + rand.Text()[:17], Token: rand.Text(), EncodingAESKey: newAESKey(),
+			Secret: rand.Text() + rand.Text()[:17], Token: rand.Text(), EncodingAESKey: newAESKey(), Kf: []string{"wk" + rand.Text()},
 		},
 	}
 }
@@ -177,6 +177,7 @@ func newAESKey() string { return (rand.Text() + rand.Text())[:42] + "A" }
 
 // of takes the credentials of a configuration; what it lacks stays as it was.
 func (s *sandboxCredentials) of(cfg *config.Config) {
+	s.WeCom.Kf = nil // which exist is the configuration's to say
 	for _, e := range slices.Backward(cfg.Endpoints) {
 		if e.Kind == "aibot" {
 			continue // the fake WeCom is that of an app
@@ -206,11 +207,11 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 // which customer service is granted.
 func (w *wecomCredentials) ofAccount(cfg *config.Config, a *config.Account) {
 	apps := slices.ContainsFunc(cfg.Accounts, func(a config.Account) bool { return a.Platform == "wecom" && a.Kind == "app" })
-	switch {
-	case a.Kind == "app":
+	switch a.Kind {
+	case "app":
 		w.Account, w.CorpID, w.AgentID, w.Secret = a.Name, a.CorpID, a.AgentID, a.Secret.Reveal()
-	case a.Kind == "kf":
-		w.Kf = append(w.Kf, a.OpenKfID)
+	case "kf":
+		w.Kf = slices.Insert(w.Kf, 0, a.OpenKfID)
 		if !apps {
 			w.Account, w.CorpID, w.Secret = a.Name, a.CorpID, a.Secret.Reveal()
 		}
@@ -313,6 +314,7 @@ applications:
 Next, with that configuration:
   causeway sandbox -c causeway.yaml      # the same credentials when you start this again
   causeway simulate whatsapp --text hello
+  causeway simulate wecom kf-text --text hello   # to WeChat customer service
   causeway sandbox calls
 Stop with Ctrl-C.`)
 }
@@ -342,6 +344,10 @@ func (s *sandboxCredentials) yaml() string {
 	if wc.APIBase != "" {
 		line("  - {name: %s, platform: wecom, kind: app, corp_id: %q, agent_id: %d, secret: %q,", wc.Account, wc.CorpID, wc.AgentID, wc.Secret)
 		line("     api_base: %q}", wc.APIBase)
+		for i, kf := range wc.Kf {
+			line("  - {name: %s, platform: wecom, kind: kf, corp_id: %q, open_kfid: %q, secret: %q,", nthName("desk", i), wc.CorpID, kf, wc.Secret)
+			line("     api_base: %q}", wc.APIBase)
+		}
 	}
 	if s.Unified.APIBase != "" {
 		b.WriteString(s.Unified.accountYAML())

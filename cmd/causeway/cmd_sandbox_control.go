@@ -75,7 +75,7 @@ func (s *sandboxControl) call(ctx context.Context, method, name string, query ur
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
 	if err != nil {
-		return nil, &exitError{exitUnreachable, fmt.Errorf("no fake platform answers at %s; start it with `causeway sandbox`", u.Host)}
+		return nil, &exitError{exitUnreachable, fmt.Errorf("no fake platform answers at %s; start it with `causeway sandbox`, for an existing configuration with `causeway sandbox -c FILE`", u.Host)}
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, 256<<20))

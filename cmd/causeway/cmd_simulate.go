@@ -107,7 +107,9 @@ func (s *simulation) read(in io.Reader) ([]byte, error) {
 }
 
 // of says whether endpoints and accounts of that kind are meant.
-func (s *simulation) of(kind string) bool { return (kind == "aibot") == s.bot && kind != "robot" }
+func (s *simulation) of(kind string) bool {
+	return (kind == "aibot") == s.bot && kind != "robot" && kind != "kf"
+}
 
 // target finds endpoint, account and URL in the configuration.
 func (s *simulation) target(cfg *config.Config, platform string) (config.Endpoint, config.Account, string, error) {

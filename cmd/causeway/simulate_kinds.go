@@ -33,7 +33,7 @@ func whatsappKinds() []listedKind {
 
 func wecomKinds() []listedKind {
 	list := []listedKind{}
-	for _, k := range append(wecomtest.Kinds(), wecomtest.BotKinds()...) {
+	for _, k := range slices.Concat(wecomtest.Kinds(), wecomtest.KfKinds(), wecomtest.BotKinds()) {
 		list = append(list, listedKind{k.Name, string(k.Class), k.About, "", append([]string{}, strings.Fields(k.Variants)...)})
 	}
 	return list

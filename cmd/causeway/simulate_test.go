@@ -301,7 +301,7 @@ func TestSimulateList(t *testing.T) {
 // sent as a file.
 func TestSimulateWeComList(t *testing.T) {
 	code, out, _ := execute(t.Context(), "", "simulate", "wecom", "--list")
-	if n := strings.Count(out, "\n"); code != exitOK || n != len(wecomtest.Kinds())+len(wecomtest.BotKinds())+1 || !strings.Contains(out, "card-form") {
+	if n := strings.Count(out, "\n"); code != exitOK || n != len(wecomtest.Kinds())+len(wecomtest.KfKinds())+len(wecomtest.BotKinds())+1 || !strings.Contains(out, "card-form") {
 		t.Errorf("exit code %d, %d lines:\n%s", code, n, out)
 	}
 	code, out, _ = execute(t.Context(), "", "__complete", "simulate", "wecom", "tag", "")
@@ -336,6 +336,18 @@ func TestSimulateErrors(t *testing.T) {
 	_, busy := newReceiver(t, http.StatusServiceUnavailable)
 	gone, away := newReceiver(t, http.StatusOK)
 	gone.Close()
+	edited := func(edit func(*sandboxCredentials)) string {
+		cred := newSandboxCredentials()
+		cred.WeCom.APIBase = "http://127.0.0.1:2"
+		edit(&cred)
+		path := filepath.Join(t.TempDir(), "causeway.yaml")
+		if err := os.WriteFile(path, []byte(cred.yaml()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	realKf := edited(func(s *sandboxCredentials) { s.WeCom.APIBase = config.WeComAPIBase })
+	noKf := edited(func(s *sandboxCredentials) { s.WeCom.Kf = nil })
 	tests := map[string]struct {
 		args []string
 		code int
@@ -376,6 +388,14 @@ func TestSimulateErrors(t *testing.T) {
 		"future":          {[]string{"whatsapp", "-c", busy, "--ago", "-1h"}, exitUsage, "--ago"},
 		"no config":       {[]string{"whatsapp", "-c", filepath.Join(t.TempDir(), "x.yaml")}, exitUsage, "causeway config init"},
 		"no platform":     {nil, exitUsage, "needs one of"},
+		"kf kind":         {[]string{"wecom", "-c", busy, "kf-txt"}, exitUsage, "of customer service there are kf-bell, kf-accounts, kf-text, kf-menu"},
+		"kf variant":      {[]string{"wecom", "-c", busy, "kf-session", "sold"}, exitUsage, "kf-session is one of: taken, transferred"},
+		"kf account":      {[]string{"wecom", "-c", busy, "kf-text", "--account", "corp"}, exitUsage, "account corp is none of customer service (kind: kf); those are: desk"},
+		"kf no account":   {[]string{"wecom", "-c", busy, "kf-text", "--kf", "wkOther"}, exitUsage, "by that name or open_kfid; it has: desk"},
+		"kf no sandbox":   {[]string{"wecom", "-c", busy, "kf-text"}, exitUnreachable, "no fake platform answers at 127.0.0.1:2; start it with `causeway sandbox"},
+		"kf print":        {[]string{"wecom", "-c", busy, "kf-text", "--print"}, exitUsage, "leave --print"},
+		"kf real":         {[]string{"wecom", "-c", realKf, "kf-text"}, exitUsage, "account desk is that of the real WeCom"},
+		"kf none":         {[]string{"wecom", "-c", noKf, "kf-text"}, exitUsage, "`causeway sandbox` prints one"},
 		"unknown command": {[]string{"telegram"}, exitUsage, "telegram"},
 	}
 	for name, tc := range tests {

@@ -32,7 +32,9 @@ type wecomSimulation struct {
 
 const wecomHelp = `Send WeCom callbacks of a self-built app, of an intelligent robot (the kinds that begin with
 aibot-), or to a suite, to a running gateway, encrypted
-and signed as WeCom does it (default: a text). KIND is what happened, VARIANT one of its
+and signed as WeCom does it (default: a text). What comes to WeChat customer service (kf-text,
+kf-staff, …) a gateway fetches: it is told to the running fake WeCom, causeway sandbox, at the
+api_base of the account, which rings. KIND is what happened, VARIANT one of its
 forms; --list names all of them. What is not said by a flag is made up. Every delivery
 has its own nonce and ciphertext, also of the same message. Events have no id at WeCom:
 two that are equal in every field within one second are one and the same. --file is the
@@ -55,6 +57,8 @@ func (c *cli) simulateWeComCommand() *cobra.Command {
   causeway simulate wecom chat add_member --chat wr1 --people wm1,wm2 --before v1 --version v2
   causeway simulate wecom event --event quantum_sync_done
   causeway simulate wecom aibot-text --text "hello, robot"
+  causeway simulate wecom kf-text --customer wm1 --text "hello, desk"
+  causeway simulate wecom kf-session taken --customer wm1 --from ChenHao
   causeway simulate wecom approval --print > inner.xml
   causeway simulate wecom --file inner.xml`,
 		Args:              cobra.MaximumNArgs(2),
@@ -75,7 +79,9 @@ func (c *cli) simulateWeComCommand() *cobra.Command {
 	f.StringVar(&e.Task, "task", "", "card…: the task_id that we gave the card")
 	f.StringVar(&e.Code, "code", "", "card…, customer, suite…: the one-time code that comes with it")
 	f.StringSliceVar(&e.Picked, "picked", nil, "card-form: the options ticked")
-	f.StringVar(&e.Customer, "external-user", "", "customer, acquisition: the external_userid")
+	f.StringVar(&e.Customer, "customer", "", "customer, acquisition, kf-…: the external_userid")
+	f.StringVar(&e.Customer, "external-user", "", "the same as --customer")
+	f.StringVar(&e.Target, "target", "", "kf-recall, kf-send-fail: the message that it is about")
 	f.StringVar(&e.Chat, "chat", "", "chat: the ChatId; aibot-…: the group")
 	f.StringVar(&e.Tag, "tag", "", "tag: its id")
 	f.StringVar(&e.Kf, "kf", "", "kf-…: the open_kfid")
@@ -103,6 +109,9 @@ func (s *wecomSimulation) kindOf(args []string) (wecomtest.Kind, error) {
 		return wecomtest.Kind{Name: "file"}, nil
 	}
 	k, ok := wecomtest.KindNamed(name)
+	if !ok && strings.HasPrefix(name, kfKinds) {
+		return k, unknownKfKind(name)
+	}
 	if !ok {
 		return k, unknownKind("wecom", name, wecomKinds())
 	}
@@ -130,6 +139,11 @@ func (c *cli) simulateWeCom(ctx context.Context, s *wecomSimulation, args []stri
 	}
 	if len(args) > 0 && strings.HasPrefix(args[0], botKinds) && s.file == "" {
 		return c.simulateBot(ctx, s, args)
+	}
+	if len(args) > 0 && s.file == "" {
+		if k, ok := wecomtest.KfKindNamed(args[0]); ok {
+			return c.simulateKf(ctx, s, &k, args)
+		}
 	}
 	k, err := s.kindOf(args)
 	if err != nil {
@@ -194,7 +208,7 @@ func (s *wecomSimulation) nth(k *wecomtest.Kind, n int) wecomtest.Event {
 	if e.Customer != "" {
 		e.Customer = nthName(e.Customer, who)
 	}
-	if s.texted || k.Name == "text" || k.Name == botKinds+"text" {
+	if s.texted || k.Name == "text" || k.Name == botKinds+"text" || k.Name == kfKinds+"text" {
 		e.Text = nthText(s.text, n, s.count)
 	}
 	if s.count > 1 {

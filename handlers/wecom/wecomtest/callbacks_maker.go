@@ -59,6 +59,9 @@ type Event struct {
 	Chat     string `json:"chat,omitempty"`
 	Tag      string `json:"tag,omitempty"`
 	Kf       string `json:"kf,omitempty"`
+	// Target is the message that a recall or a failure is about: kf-recall,
+	// kf-send-fail.
+	Target string `json:"target,omitempty"`
 	// Renamed is the userid from now on: member renamed.
 	Renamed string `json:"renamed,omitempty"`
 	// People are those who joined or left a chat; Before and Version the chain

@@ -190,7 +190,7 @@ func (k *kfDesk) add(in *KfItem, nextID func(string) string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !slices.Contains(k.accounts, in.Kf) {
-		return errors.New("wecomtest: there is no kf account of this id")
+		return errors.New("wecomtest: there is no kf account of this id; `causeway sandbox -c FILE` has those of the configuration")
 	}
 	o := map[string]any{"msgid": in.ID, "send_time": in.At.Unix()}
 	content := map[string]any{}
@@ -199,7 +199,10 @@ func (k *kfDesk) add(in *KfItem, nextID func(string) string) error {
 	}
 	session := k.session(in.Kf, in.Customer)
 	if in.Event != "" {
-		content["event_type"], content["open_kfid"], content["external_userid"] = in.Event, in.Kf, in.Customer
+		content["event_type"], content["open_kfid"] = in.Event, in.Kf
+		if in.Event != "servicer_status_change" { // of a colleague alone
+			content["external_userid"] = in.Customer
+		}
 		k.happens(in, content, session, nextID)
 		o["origin"], o["msgtype"], o["event"] = 4, "event", content
 	} else {
