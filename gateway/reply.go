@@ -37,6 +37,11 @@ const (
 	// ReplyWelcome greets a new customer by way of the event's handle, which it
 	// needs: a text, attachments or both (WeCom).
 	ReplyWelcome ReplyType = "welcome"
+	// ReplyTransfer hands the session of a customer over: to the bot, the pool, a
+	// colleague, or to an end (WeCom's customer service). It is a message in its
+	// place: the parts before it have left, and those behind it are cancelled when
+	// it is refused.
+	ReplyTransfer ReplyType = "transfer"
 	// ReplyRead marks the customer's message read, and may show that we type.
 	// It is no message: nothing is delivered, no status follows, and repeating
 	// it does no harm.
@@ -45,7 +50,9 @@ const (
 
 // Harmless says that sending it again does no harm and that nobody waits for what
 // becomes of it: an outcome that cannot be known is tried once more and then
-// forgotten, and no other part of its task is held up or ended by it.
+// forgotten, and no other part of its task is held up or ended by it. A transfer is
+// none: repeated after an hour or by a second sender it ends the customer's next
+// session, or takes the customer from whom a colleague gave them to.
 func (t ReplyType) Harmless() bool { return t == ReplyRead }
 
 // Reply is one message to the customer; more bubbles are more replies, sent one
@@ -74,6 +81,7 @@ type Reply struct {
 	Flow     *FormReply     `json:"flow,omitempty"`
 	News     []Article      `json:"news,omitempty"`
 	Card     *CardReply     `json:"card,omitempty"`
+	Transfer *TransferReply `json:"transfer,omitempty"`
 	// Typing shows that we write, with read.
 	Typing bool `json:"typing,omitempty"`
 	// Handle is the handle of an event: the reply is sent by way of its code. That
@@ -158,4 +166,10 @@ type CardReply struct {
 	// Button changes only the text of the pressed button, which can then not be
 	// pressed again. In place of Content, together with Code.
 	Button string `json:"button,omitempty"`
+}
+
+// TransferReply says who has a session from now on.
+type TransferReply struct {
+	To       SessionState `json:"to"`                 // assistant, pool, human or ended
+	Servicer string       `json:"servicer,omitempty"` // userid of the colleague, with human
 }

@@ -97,12 +97,14 @@ func CheckReply(r *Reply) error {
 		c.card(r.Card)
 	case ReplyWelcome:
 		c.welcome(r)
+	case ReplyTransfer:
+		c.transfer(r.Transfer)
 	case ReplyRead, ReplyRecall: // the quote is all they have
 	}
 	return c.err
 }
 
-const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, markdown, news, card, recall, welcome, read"
+const replyTypes = "text, image, audio, voice, video, document, sticker, location, contacts, reaction, template, buttons, list, link, flow, markdown, news, card, recall, welcome, transfer, read"
 
 func typeName(t ReplyType) ReplyType {
 	if t == "" {
@@ -134,12 +136,13 @@ const (
 	fieldCard
 	fieldHandle
 	fieldAttachments
+	fieldTransfer
 )
 
 // first names the first field of the set, in the order of the constants.
 func (f fields) first() string {
 	names := [...]string{
-		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing", "news", "card", "handle", "attachments",
+		"text", "preview", "header", "footer", "quote", "file", "location", "contacts", "emoji", "template", "buttons", "list", "link", "flow", "typing", "news", "card", "handle", "attachments", "transfer",
 	}
 	return names[bits.TrailingZeros32(uint32(f))]
 }
@@ -179,6 +182,8 @@ func fieldsOf(t ReplyType) (may fields, ok bool) {
 		may = fieldCard
 	case ReplyWelcome:
 		return fieldText | fieldHandle | fieldAttachments, true
+	case ReplyTransfer:
+		return fieldTransfer, true
 	case ReplyRecall:
 	case ReplyRead:
 		may = fieldTyping
@@ -214,6 +219,7 @@ func fieldsIn(r *Reply) (in fields) {
 	add(fieldCard, r.Card != nil)
 	add(fieldHandle, r.Handle != nil)
 	add(fieldAttachments, len(r.Attachments) > 0)
+	add(fieldTransfer, r.Transfer != nil)
 	return in
 }
 

@@ -223,3 +223,20 @@ func (c *checker) card(card *CardReply) {
 		c.word("card.code", card.Code, MaxCardCodeChars)
 	}
 }
+
+func (c *checker) transfer(t *TransferReply) {
+	if t == nil {
+		c.fail("transfer", "must say to whom")
+		return
+	}
+	switch t.To {
+	case SessionHuman:
+		c.word("transfer.servicer", t.Servicer, MaxIDChars)
+	case SessionAssistant, SessionPool, SessionEnded:
+		if t.Servicer != "" {
+			c.fail("transfer.servicer", "must be empty but with human")
+		}
+	default: // nobody can make a session new
+		c.fail("transfer.to", "must be assistant, pool, human or ended")
+	}
+}

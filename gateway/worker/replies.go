@@ -235,6 +235,15 @@ func Recall(messageID string) []gateway.Reply {
 	return one(gateway.Reply{Type: gateway.ReplyRecall, Quote: messageID})
 }
 
+// Transfer hands the session of a customer over: to gateway.SessionAssistant (us),
+// SessionPool (whoever is free), SessionHuman with the userid of a colleague, or
+// SessionEnded; servicer is "" but for a colleague. It comes last in an answer: once
+// a colleague has the session or it has ended, nothing more of ours is taken (WeCom's
+// customer service).
+func Transfer(to gateway.SessionState, servicer string) []gateway.Reply {
+	return one(gateway.Reply{Type: gateway.ReplyTransfer, Transfer: &gateway.TransferReply{To: to, Servicer: servicer}})
+}
+
 // Read marks the customer's message with this id (the event's ID) read. It is no
 // message: it holds up no other reply, and it does no harm when it comes twice or
 // is lost.

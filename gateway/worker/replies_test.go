@@ -40,7 +40,9 @@ func TestConstructors(t *testing.T) {
 			worker.AttachVideo(worker.ID("1")), worker.AttachFile(worker.ID("1"), "a.pdf"), worker.AttachPage(worker.Article("t", "", "https://x.test", "")),
 			worker.AttachMini(gateway.MiniProgram{Title: "t", AppID: "wx1", Page: "index"}, worker.ID("1"))),
 		gateway.ReplyRecall: worker.Recall("msgid"),
-		gateway.ReplyRead:   worker.Join(worker.Read("wamid.1"), worker.Typing("wamid.1")),
+		gateway.ReplyTransfer: worker.Join(worker.Transfer(gateway.SessionHuman, "ChenHao"), worker.Transfer(gateway.SessionPool, ""),
+			worker.Transfer(gateway.SessionEnded, ""), worker.Transfer(gateway.SessionAssistant, "")),
+		gateway.ReplyRead: worker.Join(worker.Read("wamid.1"), worker.Typing("wamid.1")),
 	} {
 		for i := range replies {
 			if err := gateway.CheckReply(&replies[i]); err != nil || replies[i].Type != typ {
@@ -49,7 +51,7 @@ func TestConstructors(t *testing.T) {
 		}
 		seen[typ] = true
 	}
-	if len(seen) != 21 {
+	if len(seen) != 22 {
 		t.Errorf("%d types", len(seen))
 	}
 	code := &gateway.Handle{Kind: "session", Code: "c"}

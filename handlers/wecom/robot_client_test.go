@@ -142,6 +142,7 @@ func TestGroupUnfit(t *testing.T) {
 		"empty":    {say(""), {Type: gateway.ReplyMarkdown}},
 		"too_long": {say(strings.Repeat("字", 683)), {Type: gateway.ReplyMarkdown, Text: strings.Repeat("m", 4097)}},
 		"unsupported": {{Type: gateway.ReplyVideo, File: &gateway.FileReply{ID: "x"}}, {Type: gateway.ReplyRecall, Quote: "x"},
+			{Type: gateway.ReplyTransfer, Transfer: &gateway.TransferReply{To: gateway.SessionPool}},
 			{Type: gateway.ReplyImage, File: &gateway.FileReply{ID: "x"}}, {Type: gateway.ReplyCard, Card: &gateway.CardReply{Code: "c", Button: "b"}}},
 		"bad_card":  {card()},
 		"bad_reply": {{Type: gateway.ReplyNews}},

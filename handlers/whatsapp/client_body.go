@@ -223,7 +223,8 @@ func (r *sendRequest) fill(reply *gateway.Reply, mediaID string) {
 	case gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink, gateway.ReplyFlow:
 		r.Type, r.Interactive = "interactive", interactive(reply)
 	case gateway.ReplyRead: // has a body of its own
-	case gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall, gateway.ReplyWelcome: // unfit
+	case gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall, gateway.ReplyWelcome,
+		gateway.ReplyTransfer: // unfit
 	}
 }
 

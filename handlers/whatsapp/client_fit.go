@@ -107,7 +107,7 @@ func forGroups(t gateway.ReplyType) bool {
 		return true
 	case gateway.ReplyLocation, gateway.ReplyContacts, gateway.ReplyReaction, gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink,
 		gateway.ReplyFlow, gateway.ReplyRead, gateway.ReplyMarkdown, gateway.ReplyNews, gateway.ReplyCard, gateway.ReplyRecall,
-		gateway.ReplyWelcome:
+		gateway.ReplyWelcome, gateway.ReplyTransfer:
 	}
 	return false
 }

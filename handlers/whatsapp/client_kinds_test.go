@@ -246,6 +246,7 @@ func TestUnfitReplies(t *testing.T) {
 		{"markdown", nil, gateway.Reply{Type: gateway.ReplyMarkdown, Text: secret}, gateway.Outcome{Code: "unsupported"}},
 		{"news", nil, gateway.Reply{Type: gateway.ReplyNews, News: []gateway.Article{{Title: secret, URL: "https://x.test"}}}, gateway.Outcome{Code: "unsupported"}},
 		{"card", nil, gateway.Reply{Type: gateway.ReplyCard, Card: &gateway.CardReply{Button: secret, Code: "c"}}, gateway.Outcome{Code: "unsupported"}},
+		{"transfer", nil, gateway.Reply{Type: gateway.ReplyTransfer, Transfer: &gateway.TransferReply{To: gateway.SessionPool}}, gateway.Outcome{Code: "unsupported"}},
 		{"recall", nil, gateway.Reply{Type: gateway.ReplyRecall, Quote: "wamid.X"}, gateway.Outcome{Code: "unsupported"}},
 		{"a row that lost its parts", nil, gateway.Reply{Type: gateway.ReplyImage, Text: secret}, gateway.Outcome{Code: "bad_reply"}},
 		{"a long caption", nil, gateway.Reply{Type: gateway.ReplyImage, Text: secret + strings.Repeat("x", 1024), File: file("")}, gateway.Outcome{Code: "bad_reply"}},

@@ -32,7 +32,7 @@ func restOf(r *gateway.Reply) ([]byte, error) {
 func plain(r *gateway.Reply) bool {
 	return !r.Preview && r.Header == "" && r.Footer == "" && r.Quote == "" && r.File == nil && r.Location == nil && len(r.Contacts) == 0 &&
 		r.Emoji == "" && r.Template == nil && len(r.Buttons) == 0 && r.List == nil && r.Link == nil && r.Flow == nil && !r.Typing &&
-		len(r.News) == 0 && r.Card == nil && r.Handle == nil && len(r.Attachments) == 0
+		len(r.News) == 0 && r.Card == nil && r.Handle == nil && len(r.Attachments) == 0 && r.Transfer == nil
 }
 
 // replyOf puts a reply together again. A rest that cannot be read leaves the

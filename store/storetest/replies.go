@@ -43,6 +43,7 @@ func outboxKinds(w *world) {
 		{Type: "text", Text: "t", Handle: &gateway.Handle{Kind: "welcome", Code: "c"}},
 		{Type: "welcome", Handle: &gateway.Handle{Kind: "welcome", Code: "c"}, Attachments: []gateway.Attachment{
 			{Type: "mini", File: &gateway.FileReply{ID: "m"}, Mini: &gateway.MiniProgram{Title: "t", AppID: "wx", Page: "p?a=1&b=<2>"}}}},
+		{Type: "transfer", Transfer: &gateway.TransferReply{To: gateway.SessionHuman, Servicer: "ChenHao"}},
 		{Type: "read", Quote: "wamid.q", Typing: true},
 	}
 	conv := w.reply("a1", "1", replies...)
