@@ -107,7 +107,7 @@ func (a *Asker) session(ctx context.Context, customer string) (gateway.State, er
 	if err != nil {
 		return gateway.State{}, err
 	}
-	states := []gateway.SessionState{gateway.SessionNew, gateway.SessionAssistant, gateway.SessionPool, gateway.SessionHuman, gateway.SessionEnded}
+	states := sessionStates()
 	if out.State < 0 || out.State >= len(states) {
 		return gateway.State{}, &askError{"unreadable"}
 	}

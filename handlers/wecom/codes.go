@@ -36,7 +36,8 @@ type Code struct {
 // Codes is the table of the codes that the calls of a sender can answer with:
 // gettoken, message/send, message/update_template_card, message/recall,
 // media/upload, externalcontact/send_welcome_msg, and of customer service
-// kf/sync_msg, kf/send_msg, kf/send_msg_on_event and kf/account/list. Decide by
+// kf/sync_msg, kf/send_msg, kf/send_msg_on_event,
+// kf/service_state/trans and kf/account/list. Decide by
 // errcode only; errmsg changes. A code that is not in it is tried once more, then the message is rejected with the code "other". Which
 // code a used or expired response_code is answered with is not documented; by
 // this rule it is rejected at last.
@@ -82,6 +83,7 @@ func Codes() []Code {
 		{95001, ClassNotNow, 0, 0, "five messages since the customer's last one"},
 		{95002, ClassNotNow, 0, 0, "more than 48 hours since the customer's last message"},
 		{95013, ClassNotNow, 0, 0, "session has ended"},
+		{95014, ClassNotNow, 0, 0, "the member does not serve this account, or is not on duty"},
 		{95016, ClassNotNow, 0, 0, "not possible in this session state"},
 		{95018, ClassNotNow, 0, 0, "session is with a colleague"},
 		{95019, ClassNotNow, 0, 0, "not possible in this session state"},

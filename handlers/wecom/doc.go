@@ -96,6 +96,11 @@
 //     marker's form, though 94670 says that none comes back.
 //   - The msgid of a send is our marker. With which code a repeated one is refused
 //     is not documented: a code outside the table to a second attempt is unknown.
+//   - A transfer is kf/service_state/trans (94669, last changed Nov 2023). It cannot
+//     be repeated blindly: a second one may end the next session, or take a customer
+//     from whom a colleague gave them to. A lost answer is settled by asking for the
+//     state at once, and is unknown where that does not help; so is one that a dying
+//     process left open.
 //   - A menu is made of buttons, lists and links; a link with a picture (file) is a
 //     card of its own. Limits are WeCom's, in bytes; nothing is cut.
 //
@@ -103,7 +108,8 @@
 // 94669 (session), 94661 (account/list), in copies of 2022 to 2024. Not in them,
 // and taken from elsewhere: about ten calls a minute without a bell's token
 // (WeCom's staff in its forum, Oct 2021), with which codes a cursor and a used code
-// of an event are refused.
+// of an event are refused; with which one a session is that stands already as asked
+// for; what 95014 means.
 //
 // # Facts in doubt
 //

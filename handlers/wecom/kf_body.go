@@ -83,6 +83,9 @@ func (k *KfClient) request(ctx context.Context, m *gateway.Message) (*sendCall, 
 	if refusal != nil {
 		return nil, refusal
 	}
+	if t := r.Transfer; t != nil {
+		return encoded("kf/service_state/trans", to, &kfTransfer{k.kf.OpenKfID, to, numberOf(t.To), t.Servicer})
+	}
 	s := kfRequest{MsgID: m.ID, ToUser: to, OpenKfID: k.kf.OpenKfID}
 	name := "kf/send_msg"
 	if r.Handle != nil {
@@ -195,7 +198,7 @@ func unfitKf(r *gateway.Reply) *gateway.Outcome {
 			return rejected("too_long", "the text has more than 2048 bytes")
 		}
 	case gateway.ReplyButtons, gateway.ReplyList, gateway.ReplyLink:
-	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplyLocation:
+	case gateway.ReplyImage, gateway.ReplyVoice, gateway.ReplyVideo, gateway.ReplyDocument, gateway.ReplyLocation, gateway.ReplyTransfer:
 	case gateway.ReplyAudio:
 		return rejected("unsupported", "WeCom has voice messages and no other sounds; send it as a document")
 	default:

@@ -48,7 +48,9 @@ func (k *KfClient) AccountID() string { return k.config.CorpID + kfMark + k.kf.O
 //
 // Rejections before the call are those of Client.Send. What WeCom's rules forbid at
 // the moment (five messages and 48 hours after the customer's last one, a colleague
-// has the session) is rejected with WeCom's code and not tried again. With a handle
+// has the session) is rejected with WeCom's code and not tried again. A transfer is
+// kf/service_state/trans, see there; a change that WeCom does not allow is rejected
+// with its code. With a handle
 // the message goes by kf/send_msg_on_event; that it is tried once and in time is
 // seen to by the outbox.
 func (k *KfClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
@@ -56,6 +58,13 @@ func (k *KfClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outco
 	call, refusal := k.request(ctx, m)
 	if refusal != nil {
 		return *refusal
+	}
+	if m.Reply.Type == gateway.ReplyTransfer {
+		o := k.transfer(ctx, out, call)
+		if o.Kind == gateway.OutcomeAccepted {
+			o.ExternalID = m.ID
+		}
+		return o
 	}
 	o := k.deliver(ctx, out, call)
 	switch {

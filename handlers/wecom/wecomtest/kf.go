@@ -52,8 +52,9 @@ type kfDesk struct {
 	codes    map[string]*kfCode
 	msgids   map[string]string // taken, to the answer
 	repeated int
-	page     int // most messages of a page
-	empty    int // pages to come that hold nothing and say that there is more
+	away     map[string]bool // colleagues who take no sessions
+	page     int             // most messages of a page
+	empty    int             // pages to come that hold nothing and say that there is more
 	syncs    int
 }
 
@@ -79,7 +80,7 @@ type kfCode struct {
 
 func newKfDesk(accounts []string) *kfDesk {
 	return &kfDesk{accounts: slices.Clone(accounts), ungrant: map[string]int{}, tokens: map[string]time.Time{}, sessions: map[string]*kfSession{},
-		codes: map[string]*kfCode{}, msgids: map[string]string{}, repeated: KfRepeated, page: kfPage}
+		codes: map[string]*kfCode{}, msgids: map[string]string{}, away: map[string]bool{}, repeated: KfRepeated, page: kfPage}
 }
 
 func (k *kfDesk) session(kf, customer string) *kfSession {

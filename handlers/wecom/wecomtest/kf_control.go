@@ -23,6 +23,7 @@ func (s *Sandbox) kfControl(c *sandbox.Control) {
 		var in struct {
 			Kf, Ring                      string
 			Page, Empty, Repeated, Refuse *int
+			Away                          *string // a colleague who takes no sessions
 			Forget, End                   bool
 		}
 		if err := sandbox.ReadJSON(r, &in); err != nil {
@@ -38,6 +39,9 @@ func (s *Sandbox) kfControl(c *sandbox.Control) {
 			if set.to != nil {
 				set.do(*set.to)
 			}
+		}
+		if in.Away != nil {
+			s.SetKfAway(*in.Away, true)
 		}
 		if in.Forget {
 			s.ForgetKfCursors()

@@ -2,6 +2,9 @@ package wecomtest
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/causewayhq/causeway/handlers/sandbox"
 )
@@ -21,6 +24,13 @@ func (s *Sandbox) SetKfState(kf, customer string, state int, staff string) {
 	defer s.kf.mu.Unlock()
 	session := s.kf.session(kf, customer)
 	session.state, session.staff = state, staff
+}
+
+// SetKfAway says that a colleague takes no sessions, or takes them again.
+func (s *Sandbox) SetKfAway(staff string, away bool) {
+	s.kf.mu.Lock()
+	defer s.kf.mu.Unlock()
+	s.kf.away[staff] = away
 }
 
 type kfStateBody struct {
@@ -45,8 +55,22 @@ func (s *Sandbox) kfStateGet(raw []byte) sandbox.Answer {
 	return taken(map[string]any{"service_state": session.state, "servicer_userid": session.staff})
 }
 
-// kfStateTrans is kf/service_state/trans. From ended there is no way by the API,
-// into new there is none at all. Source: WeCom 94669.
+func (s *Sandbox) kfStateNote(raw []byte) sandbox.Call {
+	var in kfStateBody
+	_ = json.Unmarshal(raw, &in) // what cannot be read is refused later
+	return sandbox.Call{Account: s.o.CorpID + "/kf:" + in.Kf, Type: "transfer", To: in.Customer, Text: strings.TrimSpace(strconv.Itoa(in.State) + " " + in.Staff)}
+}
+
+// kfWays are the changes that the API allows: from pool and colleague not back to
+// the bot, from a colleague to another one, from ended nowhere, into new from
+// nowhere. Source: WeCom 94669; that a session may be ended from everywhere is not
+// in its table, only in its words.
+func kfWays(from int) []int {
+	return [][]int{{KfAssistant, KfPool, KfHuman, KfEnded}, {KfPool, KfHuman, KfEnded}, {KfHuman, KfEnded}, {KfHuman, KfEnded}, nil}[from]
+}
+
+// kfStateTrans is kf/service_state/trans. With which code a session is refused that
+// stands already as asked for is not documented; here it is 95016.
 func (s *Sandbox) kfStateTrans(raw []byte) sandbox.Answer {
 	var in kfStateBody
 	if json.Unmarshal(raw, &in) != nil {
@@ -62,8 +86,12 @@ func (s *Sandbox) kfStateTrans(raw []byte) sandbox.Answer {
 	switch {
 	case in.State < KfAssistant || in.State > KfEnded, in.State == KfHuman && in.Staff == "":
 		return refuse(40058, 0)
-	case session.state == KfEnded, session.state == KfHuman && in.State != KfEnded, session.state == in.State:
+	case session.wrote.IsZero():
+		return refuse(40096, 0)
+	case !slices.Contains(kfWays(session.state), in.State), session.state == KfHuman && session.staff == in.Staff:
 		return refuse(95016, 0)
+	case in.State == KfHuman && s.kf.away[in.Staff]:
+		return refuse(95014, 0)
 	}
 	session.state, session.staff = in.State, ""
 	life := kfWindow
