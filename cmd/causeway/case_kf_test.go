@@ -175,6 +175,45 @@ func TestKfTakeover(t *testing.T) {
 	}
 }
 
+// An answer hands the session over after its text. The platform's answer to that is
+// lost: it is not done twice, and known to be done. A colleague who is off duty is not
+// given anybody: the code is told, and what was to follow is not sent.
+func TestKfHandsOver(t *testing.T) {
+	begin(t)
+	w, wc := newKfWorld(t, worldOptions{apps: appByWorker})
+	wc.SetKfAway("LiSi", true)
+	if _, err := wc.Faults().Add(sandbox.Fault{Stage: sandbox.After, Drop: sandbox.DropReset, Type: "transfer", Next: 1}); err != nil {
+		t.Fatal(err)
+	}
+	w.start("")
+	w.up()
+	w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		return worker.Join(worker.Text("One moment"), worker.Transfer(gateway.SessionHuman, ev.Text), worker.Text("Bye")), nil
+	}, 2)
+	w.until(30*time.Second, "the account is asked", func() bool { return wc.KfSyncs() > 0 })
+	for _, c := range []struct {
+		who, staff string
+		want       []string
+		code       string // of the last call
+		state      int
+	}{
+		{"wmHands1", "ChenHao", []string{"One moment", "3 ChenHao", "Bye"}, "95018", wecomtest.KfHuman},
+		{"wmHands2", "LiSi", []string{"One moment", "3 LiSi"}, "95014", wecomtest.KfNew},
+	} {
+		who, before := c.who, len(w.deadLetters())
+		kfWrites(t, wc, wecomtest.KfItem{Customer: who, Text: c.staff})
+		w.until(time.Minute, "the last part is refused", func() bool { return len(w.deadLetters()) == before+1 })
+		w.settled(time.Minute)
+		calls := callsTo(wc.Calls(), who)
+		if got := texts(calls); !slices.Equal(got, c.want) || len(accepted(calls)) != len(c.want)-1 || calls[len(calls)-1].Code != c.code {
+			t.Errorf("%s: %q, %d accepted, the last %+v", who, got, len(accepted(calls)), calls[len(calls)-1])
+		}
+		if state, staff := wc.KfState(testKf, who); state != c.state || state == wecomtest.KfHuman && staff != c.staff {
+			t.Errorf("%s: stands at %d %q", who, state, staff)
+		}
+	}
+}
+
 // An account that WeCom refuses is seen by an operator and harms nobody else.
 func TestKfRefusedIsSeen(t *testing.T) {
 	begin(t)

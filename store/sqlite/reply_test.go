@@ -32,6 +32,7 @@ func TestEveryFieldOfAReplySurvives(t *testing.T) {
 		Card:        &gateway.CardReply{Content: json.RawMessage(`{"n":9007199254740993}`), Code: "c", Button: "b"},
 		Handle:      &gateway.Handle{Kind: "welcome", Code: "c", Until: &until},
 		Attachments: []gateway.Attachment{{Type: gateway.AttachImage, File: &gateway.FileReply{ID: "1"}}},
+		Transfer:    &gateway.TransferReply{To: gateway.SessionHuman, Servicer: "s"},
 	}
 	all := reflect.ValueOf(full)
 	for i := range all.NumField() {
