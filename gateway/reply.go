@@ -51,8 +51,8 @@ const (
 // Harmless says that sending it again does no harm and that nobody waits for what
 // becomes of it: an outcome that cannot be known is tried once more and then
 // forgotten, and no other part of its task is held up or ended by it. A transfer is
-// none: repeated after an hour or by a second sender it ends the customer's next
-// session, or takes the customer from whom a colleague gave them to.
+// none: made twice, it may end the customer's next session, or take them from whom a
+// colleague gave them to.
 func (t ReplyType) Harmless() bool { return t == ReplyRead }
 
 // Reply is one message to the customer; more bubbles are more replies, sent one

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/sandbox"
@@ -114,6 +115,19 @@ func TestKfTransferLost(t *testing.T) {
 		if state, _ := s.KfState(kfID, customer); (state == wecomtest.KfPool) != (moved == 1) || moved > 1 {
 			t.Errorf("%s: stands at %d after %d calls", c.name, state, moved)
 		}
+	}
+	// An answer that does not come in time leaves the time for the question.
+	slow := startSandbox(t, wecomtest.Options{Kf: []string{kfID}})
+	if _, err := slow.Kf(wecomtest.KfItem{Kf: kfID, Customer: customer, Text: "x", Silent: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Faults().Add(sandbox.Fault{Stage: sandbox.After, DelayMS: 600_000}); err != nil {
+		t.Fatal(err)
+	}
+	out := kfMessage(kfHands(gateway.SessionPool, ""), 1)
+	out.VoidAfter = time.Now().Add(2 * time.Second)
+	if o := newKfClient(t, slow.URL()).Send(t.Context(), out); o.Kind != gateway.OutcomeAccepted || o.ExternalID != marker {
+		t.Errorf("slow: %+v", o)
 	}
 	// A second try that is refused with a code of its own is no message that may have
 	// arrived: the state says that it did not.
