@@ -17,7 +17,7 @@ import (
 // TestSimulateEveryKfKind runs `causeway sandbox` and a gateway with the endpoints and
 // accounts that it printed, and lets every kind in every variant come to customer
 // service. Each arrives as what --list says; what a customer wrote is answered once by
-// the built-in echo, and nothing else is.
+// the built-in echo, and nothing else is. The group's webhook takes what is sent.
 func TestSimulateEveryKfKind(t *testing.T) {
 	begin(t)
 	cred := startSandbox(t)
@@ -124,6 +124,13 @@ func TestSimulateEveryKfKind(t *testing.T) {
 	if s := w.sums(); s.Items.Dead != 0 || s.Items.Duplicate != int64(n) || len(w.deadLetters()) != 0 {
 		t.Errorf("items %+v, want %d duplicates; dead letters %+v", s.Items, n, w.deadLetters())
 	}
+
+	// The account of a group's webhook that was printed is served too.
+	if out, code := w.cli("send", "--account", "alarm", "the shop is closed"); code != exitOK {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	w.until(time.Minute, "the group is told", func() bool { return slices.Contains(texts(calls()), "the shop is closed") })
+	w.settled(time.Minute)
 	if out, code := w.cli("sums"); code != exitOK {
 		t.Errorf("sums: exit code %d: %s", code, out)
 	}

@@ -153,6 +153,8 @@ type wecomCredentials struct {
 	APIBase        string `json:"api_base"`
 	// Kf are the accounts of customer service that the app may use.
 	Kf []string `json:"open_kfids,omitempty"`
+	// GroupKey is the key of a group's webhook.
+	GroupKey string `json:"group_key,omitempty"`
 }
 
 // newSandboxCredentials makes credentials in the platforms' own forms. They are
@@ -166,7 +168,7 @@ func newSandboxCredentials() sandboxCredentials {
 		},
 		WeCom: wecomCredentials{
 			Endpoint: "corp", Account: "corp", CorpID: "ww" + strings.ToLower(rand.Text())[:16], AgentID: 1000002,
-			Secret: rand.Text() + rand.Text()[:17], Token: rand.Text(), EncodingAESKey: newAESKey(), Kf: []string{"wk" + rand.Text()},
+			Secret: rand.Text() + rand.Text()[:17], Token: rand.Text(), EncodingAESKey: newAESKey(), Kf: []string{"wk" + rand.Text()}, GroupKey: rand.Text(),
 		},
 	}
 }
@@ -177,7 +179,7 @@ func newAESKey() string { return (rand.Text() + rand.Text())[:42] + "A" }
 
 // of takes the credentials of a configuration; what it lacks stays as it was.
 func (s *sandboxCredentials) of(cfg *config.Config) {
-	s.WeCom.Kf = nil // which exist is the configuration's to say
+	s.WeCom.Kf, s.WeCom.GroupKey = nil, "" // which exist is the configuration's to say
 	for _, e := range slices.Backward(cfg.Endpoints) {
 		if e.Kind == "aibot" {
 			continue // the fake WeCom is that of an app
@@ -190,7 +192,7 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 		}
 	}
 	for _, a := range slices.Backward(cfg.Accounts) {
-		if a.Kind == "aibot" || a.Kind == "robot" {
+		if a.Kind == "aibot" {
 			continue
 		}
 		switch a.Platform {
@@ -204,12 +206,14 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 }
 
 // ofAccount takes those of an account: an app, or, where there is none, the app to
-// which customer service is granted.
+// which customer service is granted; of groups' webhooks the first.
 func (w *wecomCredentials) ofAccount(cfg *config.Config, a *config.Account) {
 	apps := slices.ContainsFunc(cfg.Accounts, func(a config.Account) bool { return a.Platform == "wecom" && a.Kind == "app" })
 	switch a.Kind {
 	case "app":
 		w.Account, w.CorpID, w.AgentID, w.Secret = a.Name, a.CorpID, a.AgentID, a.Secret.Reveal()
+	case "robot":
+		w.GroupKey = a.Key.Reveal()
 	case "kf":
 		w.Kf = slices.Insert(w.Kf, 0, a.OpenKfID)
 		if !apps {
@@ -256,7 +260,7 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 		w := cred.WeCom
 		s, err := wecomtest.New(wecomtest.Options{
 			CorpID: w.CorpID, AgentID: w.AgentID, Secret: w.Secret, Token: w.Token, EncodingAESKey: w.EncodingAESKey,
-			CallbackURL: base + webhookPath("wecom", w.Endpoint), MemberLimit: o.limits, Kf: w.Kf, Log: log,
+			CallbackURL: base + webhookPath("wecom", w.Endpoint), MemberLimit: o.limits, Kf: w.Kf, GroupKey: w.GroupKey, Log: log,
 		})
 		if err != nil {
 			return &exitError{exitUsage, err}
@@ -315,6 +319,7 @@ Next, with that configuration:
   causeway sandbox -c causeway.yaml      # the same credentials when you start this again
   causeway simulate whatsapp --text hello
   causeway simulate wecom kf-text --text hello   # to WeChat customer service
+  causeway send --account alarm "to a group's webhook"
   causeway sandbox calls
 Stop with Ctrl-C.`)
 }
@@ -347,6 +352,9 @@ func (s *sandboxCredentials) yaml() string {
 		for i, kf := range wc.Kf {
 			line("  - {name: %s, platform: wecom, kind: kf, corp_id: %q, open_kfid: %q, secret: %q,", nthName("desk", i), wc.CorpID, kf, wc.Secret)
 			line("     api_base: %q}", wc.APIBase)
+		}
+		if wc.GroupKey != "" {
+			line("  - {name: alarm, platform: wecom, kind: robot, key: %q, api_base: %q}", wc.GroupKey, wc.APIBase)
 		}
 	}
 	if s.Unified.APIBase != "" {

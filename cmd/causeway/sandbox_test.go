@@ -146,7 +146,7 @@ func TestSandboxPage(t *testing.T) {
 		t.Fatalf("the page has no configuration:\n%s", page)
 	}
 	cfg, err := config.Parse("printed", []byte(text), os.LookupEnv)
-	if err != nil || len(cfg.Endpoints) != 2 || len(cfg.Accounts) != 3 || len(cfg.Applications) != 1 {
+	if err != nil || len(cfg.Endpoints) != 2 || len(cfg.Accounts) != 4 || len(cfg.Applications) != 1 {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

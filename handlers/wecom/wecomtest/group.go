@@ -22,8 +22,11 @@ import (
 // GroupOptions of a Group. Key must be set.
 type GroupOptions struct {
 	Key string
-	Now func() time.Time
-	Log *zap.Logger
+	// Desk is that of a sandbox whose log of calls and faults it shares. Nil means
+	// one of its own.
+	Desk *sandbox.Desk
+	Now  func() time.Time
+	Log  *zap.Logger
 }
 
 // Group is a sandbox of the webhook of one group: messages are checked as WeCom
@@ -56,7 +59,9 @@ func NewGroup(o GroupOptions) (*Group, error) {
 		o.Log = zap.NewNop()
 	}
 	g := &Group{o: o, closed: make(chan struct{}), shelf: &shelf{until: map[string]time.Time{}}}
-	g.desk = &sandbox.Desk{Calls: sandbox.NewCallLog(0), Faults: &sandbox.Faults{}, Now: o.Now, Closed: g.closed}
+	if g.desk = o.Desk; g.desk == nil {
+		g.desk = &sandbox.Desk{Calls: sandbox.NewCallLog(0), Faults: &sandbox.Faults{}, Now: o.Now, Closed: g.closed}
+	}
 	g.shared = sandbox.NewCourier(sandbox.CourierOptions{Retry: func(int) (time.Duration, bool) { return 0, false }, Log: o.Log})
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /cgi-bin/webhook/send", g.send)

@@ -41,6 +41,8 @@ type Options struct {
 	TokenQuota int
 	// Kf are the open_kfids of accounts of customer service that the app may use.
 	Kf []string
+	// GroupKey is the key of a group's webhook beside the app; empty for none.
+	GroupKey string
 	// Unknown are userids that do not exist: a message to them is answered
 	// 81013.
 	Unknown []string
@@ -77,6 +79,7 @@ type Sandbox struct {
 	shelf    *shelf
 	contacts *contacts
 	kf       *kfDesk
+	group    *Group // nil for none
 
 	mu          sync.Mutex
 	unknown     map[string]bool // folded userids that do not exist
@@ -143,6 +146,11 @@ func New(o Options) (*Sandbox, error) {
 		Workers: o.Workers,
 		Log:     o.Log,
 	})
+	if o.GroupKey != "" {
+		if s.group, err = NewGroup(GroupOptions{Key: o.GroupKey, Desk: s.desk, Now: o.Now, Log: o.Log}); err != nil {
+			return nil, err
+		}
+	}
 	s.SetCallbackURL(o.CallbackURL)
 	s.Server = sandbox.NewServer(s.routes(), o.Log)
 	return s, nil
@@ -212,5 +220,8 @@ func (s *Sandbox) Close() error {
 	s.close.Do(func() { close(s.closed) })
 	err := s.Server.Close()
 	s.courier.Close()
+	if s.group != nil {
+		err = errors.Join(err, s.group.Close())
+	}
 	return err
 }

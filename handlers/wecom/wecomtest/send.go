@@ -35,6 +35,9 @@ func (s *Sandbox) routes() http.Handler {
 	mux.HandleFunc("POST /cgi-bin/kf/send_msg_on_event", s.kfCall(sandbox.OpSend, s.kfSendNote, s.sendKfOnEvent))
 	mux.HandleFunc("POST /cgi-bin/kf/service_state/get", s.kfCall(sandbox.OpRead, s.kfNote, s.kfStateGet))
 	mux.HandleFunc("POST /cgi-bin/kf/service_state/trans", s.kfCall(sandbox.OpSend, s.kfStateNote, s.kfStateTrans))
+	if s.group != nil {
+		mux.Handle("/cgi-bin/webhook/", s.group.Server)
+	}
 	mux.Handle(sandbox.ControlPrefix, s.control())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { writeAnswer(w, refuse(40066, 0)) })
 	return mux
