@@ -247,7 +247,9 @@ func TestKillAtEveryBoundary(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, worldOptions{})
 				p := w.start(fmt.Sprintf("%s:%d", step, n))
-				l := &load{w: w, convs: 6, each: 4}
+				// Conversations may move together: a step comes no more often than each
+				// has messages.
+				l := &load{w: w, convs: 6, each: 4 + n}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				done := make(chan struct{})
