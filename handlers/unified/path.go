@@ -37,7 +37,7 @@ type step struct {
 }
 
 const (
-	maxPath = 256 // characters of a path
+	maxPath = 256 // bytes of a path
 	maxAt   = 100_000
 )
 
@@ -53,8 +53,13 @@ func parsePath(s string) (*path, error) {
 	case s == "":
 		return nil, errors.New("is empty; write a path such as sender.id")
 	case len(s) > maxPath:
-		return nil, fmt.Errorf("is longer than %d characters", maxPath)
+		return nil, fmt.Errorf("is longer than %d bytes", maxPath)
 	}
+	return readPath(s)
+}
+
+// readPath reads a path of any length.
+func readPath(s string) (*path, error) {
 	p := &path{}
 	rest, root := strings.CutPrefix(s, "$")
 	if p.root = root; root && rest == "" {
@@ -125,7 +130,8 @@ func bracket(s string) (st step, rest string, err error) {
 	return step{at: int(n)}, rest, nil
 }
 
-// String writes the path in its plainest form; parsePath reads it back.
+// String writes the path in its plainest form; it reads back the same. What a JSON
+// text escapes may make it longer than maxPath.
 func (p *path) String() string {
 	if p.is {
 		return "=" + p.constant
