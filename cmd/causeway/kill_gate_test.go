@@ -99,7 +99,9 @@ func TestKillAroundTheGatesDeadLetter(t *testing.T) {
 					t.Parallel()
 					l := &load{w: newWorld(t, worldOptions{apps: "  - " + c.app + "\n"}), convs: 8, each: 4, dead: 8}
 					if c.stale {
-						l.dead = 8 * 3 // all but the one whose offer waits for a worker
+						// All but the one whose offer waits for a worker; that one as well where
+						// the broker was not up in time to offer it.
+						l.dead, l.deadMost = 8*3, 8*4
 					}
 					l.killedAtTheGate(fmt.Sprintf("%s:%d", step, n), c.naks, c.stale)
 					l.deadLetters(c.reason)
@@ -149,7 +151,8 @@ func (l *load) deadLetters(reason string) {
 		}
 		events[list[i].Event] = true
 	}
-	if len(list) != l.dead {
-		l.w.t.Errorf("%d dead letters, want %d", len(list), l.dead)
+	if n := len(list); n < l.dead || n > max(l.dead, l.deadMost) {
+		l.w.t.Errorf("%d dead letters, want %d (at most %d)", n, l.dead, l.deadMost)
 	}
+	l.dead = len(list)
 }

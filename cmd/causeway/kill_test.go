@@ -41,6 +41,8 @@ type load struct {
 	pause time.Duration // between two messages of a customer
 	dead  int           // how many events are dead letters and have no reply
 
+	deadMost int // when that depends on when things come up: at most so many
+
 	mu      sync.Mutex
 	acked   map[[32]byte]string // body hash -> customer and number
 	refused atomic.Int64        // tries that were not answered 200
