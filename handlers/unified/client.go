@@ -109,7 +109,7 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := c.egress.Do(req, out.VoidAfter)
 	if err != nil {
-		return c.lost(err)
+		return egress.Lost(err, &c.unreached, c.now())
 	}
 	c.unreached.Over()
 	return c.answered(m, resp, values["to"])

@@ -3,7 +3,6 @@ package unified
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,25 +17,6 @@ const (
 	retryTries   = 3 // of a code that means retry
 	unknownTries = 2 // of one that means nothing to us
 )
-
-// lost makes the outcome of a call that got no answer.
-func (c *Client) lost(err error) gateway.Outcome {
-	var e *egress.Error
-	if !errors.As(err, &e) {
-		return gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: egress.WordOther}
-	}
-	o := gateway.Outcome{Code: e.Word, Detail: e.Error()}
-	switch {
-	case e.Written:
-		o.Kind = gateway.OutcomeUnknown
-	case e.Word == egress.WordVoid || e.Word == egress.WordCanceled:
-		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
-	default:
-		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopeAccount
-		o.After = c.unreached.Refused(c.now(), 0)
-	}
-	return o
-}
 
 // answered makes the outcome of an answer. A code of the table decides whatever
 // the HTTP status. A refusal in words that mean nothing to us is certain under a

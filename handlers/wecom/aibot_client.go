@@ -271,7 +271,7 @@ func (c *BotClient) respond(ctx context.Context, out *gateway.Outgoing, target s
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := c.api.egress.Do(req, out.VoidAfter)
 	if err != nil {
-		return c.api.lost(err), false
+		return egress.Lost(err, &c.api.unreached, c.api.now()), false
 	}
 	c.api.unreached.Over()
 	o, spent := c.api.answered(&out.Message, resp, req.URL.RawQuery, "")

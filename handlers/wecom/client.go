@@ -126,7 +126,7 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, token string, c
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := c.egress.Do(req, out.VoidAfter)
 	if err != nil {
-		return c.lost(err), false
+		return egress.Lost(err, &c.unreached, c.now()), false
 	}
 	c.unreached.Over()
 	return c.answered(&out.Message, resp, token, call.to)

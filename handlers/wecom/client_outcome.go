@@ -2,7 +2,6 @@ package wecom
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -39,25 +38,6 @@ func (n *names) UnmarshalJSON(b []byte) error {
 		*n = true
 	}
 	return nil
-}
-
-// lost makes the outcome of a call that got no answer.
-func (c *Client) lost(err error) gateway.Outcome {
-	var e *egress.Error
-	if !errors.As(err, &e) {
-		return gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: egress.WordOther}
-	}
-	o := gateway.Outcome{Code: e.Word, Detail: e.Error()}
-	switch {
-	case e.Written:
-		o.Kind = gateway.OutcomeUnknown
-	case e.Word == egress.WordVoid || e.Word == egress.WordCanceled:
-		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
-	default:
-		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopeAccount
-		o.After = c.unreached.Refused(c.now(), 0)
-	}
-	return o
 }
 
 // answered makes the outcome of an answer; again says that the token was

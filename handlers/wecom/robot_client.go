@@ -98,7 +98,7 @@ func (c *RobotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Ou
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := c.api.egress.Do(req, out.VoidAfter)
 	if err != nil {
-		return c.api.lost(err)
+		return egress.Lost(err, &c.api.unreached, c.api.now())
 	}
 	c.api.unreached.Over()
 	o, key := c.api.answered(m, resp, c.c.Key, "")

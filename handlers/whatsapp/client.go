@@ -104,7 +104,7 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, form string) ga
 	req.Header.Set("Accept", "application/json")
 	resp, err := c.egress.Do(req, out.VoidAfter)
 	if err != nil {
-		return c.lost(err)
+		return egress.Lost(err, &c.unreached, c.egress.Now())
 	}
 	c.unreached.Over()
 	return c.staleUpload(ctx, m, c.answered(m, resp, to))

@@ -2,7 +2,6 @@ package whatsapp
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -36,25 +35,6 @@ type graphError struct {
 		Details string `json:"details"`
 	} `json:"error_data"`
 	TraceID string `json:"fbtrace_id"`
-}
-
-// lost makes the outcome of a call that got no answer.
-func (c *Client) lost(err error) gateway.Outcome {
-	var e *egress.Error
-	if !errors.As(err, &e) {
-		return gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: egress.WordOther}
-	}
-	o := gateway.Outcome{Code: e.Word, Detail: e.Error()}
-	switch {
-	case e.Written:
-		o.Kind = gateway.OutcomeUnknown
-	case e.Word == egress.WordVoid || e.Word == egress.WordCanceled:
-		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
-	default:
-		o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopeAccount
-		o.After = c.unreached.Refused(c.egress.Now(), 0)
-	}
-	return o
 }
 
 // answered makes the outcome of an answer.
