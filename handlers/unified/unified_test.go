@@ -1,7 +1,6 @@
 package unified_test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -124,5 +123,3 @@ func request(body string, headers ...string) *handlers.Request {
 	}
 	return r
 }
-
-func valid(raw json.RawMessage) bool { return json.Valid(raw) }
