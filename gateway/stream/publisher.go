@@ -160,7 +160,7 @@ func plainAck(b []byte) (Ack, bool) {
 	rest, ok := bytes.CutPrefix(b, []byte(`{"stream":"`))
 	name, rest, found := bytes.Cut(rest, []byte(`","seq":`))
 	number, ended := bytes.CutSuffix(rest, []byte("}"))
-	if !ok || !found || !ended || bytes.ContainsAny(name, "\"\\") {
+	if !ok || !found || !ended || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == '"' || r == '\\' || r > '~' }) {
 		return Ack{}, false
 	}
 	seq, err := strconv.ParseUint(string(number), 10, 64)

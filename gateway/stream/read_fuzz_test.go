@@ -14,7 +14,7 @@ func FuzzReadAck(f *testing.F) {
 	for _, s := range []string{
 		`{"stream":"CW_EVENT","seq":7}`, `{"stream":"CW_EVENT", "seq":7}`, `{"stream":"CW_EVENT","seq":7,"duplicate": true}`,
 		`{"error":{"code":503,"err_code":10077,"description":"maximum bytes exceeded"},"stream":"S","seq":0}`,
-		`{"error":{}}`, `{"error":null}`, `{}`, ``, `null`, `[]`, `{"seq":-1}`, `{"seq":1e400}`, `{"stream":`,
+		`{"error":{}}`, `{"error":null}`, `{}`, ``, `null`, `[]`, `{"seq":-1}`, `{"seq":1e400}`, `{"stream":`, "{\"stream\":\"\xfc\",\"seq\":0}",
 	} {
 		f.Add([]byte(s), "")
 		f.Add([]byte(s), "503")
