@@ -54,7 +54,7 @@ var ErrBadAnswer = errors.New("bad answer") //nolint:gochecknoglobals // a senti
 func ParseAnswer(b []byte) (Answer, error) {
 	var a Answer
 	if err := json.Unmarshal(b, &a); err != nil {
-		return a, fmt.Errorf("%w: not the JSON of an answer", ErrBadAnswer)
+		return a, notAnAnswer(err)
 	}
 	switch a.Verdict {
 	case VerdictDone, VerdictRetry, VerdictDead, VerdictHandback:
@@ -79,6 +79,15 @@ func ParseAnswer(b []byte) (Answer, error) {
 	a.Error = cut(a.Error, maxErrorChars)
 	a.Build = cut(a.Build, 100)
 	return a, nil
+}
+
+// notAnAnswer names the field that is of another type than it should be.
+func notAnAnswer(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%w: %s is of the wrong type", ErrBadAnswer, wrong.Field)
+	}
+	return fmt.Errorf("%w: not the JSON of an answer", ErrBadAnswer)
 }
 
 // checkAnswered checks the replies of an answer and fills in their types. raw is

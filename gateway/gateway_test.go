@@ -342,6 +342,24 @@ func TestSumsBroken(t *testing.T) {
 	}
 }
 
+// What cannot be read says which field is wrong, and nothing of what stood there.
+func TestParseAnswerNamesTheField(t *testing.T) {
+	for body, want := range map[string]string{
+		`<html>hello</html>`: "not the JSON of an answer",
+		`{"answer":"hello"}`: "verdict must be",
+		`{"event":"ev_a","verdict":"done","replies":"hello"}`:            "replies is of the wrong type",
+		`{"event":"ev_a","verdict":"done","replies":[{"text":17}]}`:      "replies.text is of the wrong type",
+		`{"event":"ev_a","verdict":"retry","after_ms":"soon"}`:           "after_ms is of the wrong type",
+		`{"event":"ev_a","verdict":"done","replies":[{"type":"hello"}]}`: "replies[0].type",
+		`[]`: "not the JSON of an answer",
+	} {
+		_, err := gateway.ParseAnswer([]byte(body))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hello") {
+			t.Errorf("%s: %v, want %q", body, err, want)
+		}
+	}
+}
+
 func FuzzParseAnswer(f *testing.F) {
 	f.Add([]byte(`{"event":"ev_a","verdict":"done","replies":[{"text":"hi"}]}`))
 	f.Add([]byte(`{"event":"ev_a","verdict":"retry","after_ms":5}`))

@@ -56,7 +56,7 @@ func (r *run) handle(d delivery) {
 	}
 	defer r.ending.Add(-1)
 	r.opts.Boundary("worker.handled")
-	if !r.publish(c, to, &a) {
+	if a.Verdict != verdictAnswered && !r.publish(c, to, &a) {
 		return
 	}
 	r.opts.Boundary("worker.answered")
@@ -145,7 +145,7 @@ func encode(a *gateway.Answer) ([]byte, error) {
 
 // readDelivery takes what headers and the acknowledgement subject say.
 func readDelivery(m *nats.Msg) Delivery {
-	d := Delivery{ID: m.Header.Get(stream.HeaderID), Try: 1, Delivered: 1}
+	d := Delivery{ID: m.Header.Get(stream.HeaderID), Try: 1, Delivered: 1, Body: m.Data, Header: m.Header}
 	if n, err := strconv.Atoi(m.Header.Get(stream.HeaderTry)); err == nil && n > 0 {
 		d.Try = n
 	}

@@ -48,6 +48,15 @@ func Handback(after time.Duration) error {
 	return &ending{verdict: gateway.VerdictHandback, after: after}
 }
 
+// verdictAnswered is no verdict of an answer: there is one already.
+const verdictAnswered gateway.Verdict = "answered"
+
+// Answered says that the answer of this delivery is in CW_REPLY already, published
+// by the handler itself or by somebody it waited for and confirmed by the broker: it
+// is acknowledged and nothing is published. The bridge, whose answers come by another
+// way than its handler's end, returns it.
+func Answered() error { return &ending{verdict: verdictAnswered} }
+
 // ErrHandlerMax is the cause of a handler's ended context when it worked longer
 // than the application allows.
 var ErrHandlerMax = errors.New("handler worked longer than handler_max") //nolint:gochecknoglobals // a sentinel error is a constant
@@ -136,6 +145,11 @@ type Delivery struct {
 	// kind welcome), and with it the handler's context; zero for most events. What
 	// is answered later counts for nothing.
 	Deadline time.Time
+	// Body is the event as it was published, Header its headers (ce-id,
+	// Cw-Seq and the others of package stream), for handlers that pass it on. Neither is to
+	// be changed.
+	Body   []byte
+	Header map[string][]string
 }
 
 type deliveryKey struct{}

@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,6 +190,31 @@ func TestSlowHandlerKeepsItsEvent(t *testing.T) {
 		offerWhenFree(t, b, ev)
 		if a := b.Answer(); a.Event != ev.Delivery || a.Delivered != 1 {
 			t.Errorf("answer for %s, delivery %d; want %s, 1", a.Event, a.Delivered, ev.Delivery)
+		}
+	}
+}
+
+// A handler whose answer went out by another way: one answer is stored, and the
+// offer leaves the gate.
+func TestAnsweredIsOnlyAcked(t *testing.T) {
+	b := workertest.Start(t, bot())
+	nc := connectGateway(t, b)
+	b.Run(t.Context(), b.Options(), func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		info := worker.Info(ctx)
+		if again, err := gateway.DecodeEvent(info.Body); err != nil || again.Text != ev.Text || nats.Header(info.Header).Get("Cw-Conv") != conv {
+			t.Errorf("body %s, header %v", info.Body, info.Header)
+		}
+		answer := fmt.Sprintf(`{"event": %q, "verdict": "done", "replies": [], "build": "by hand"}`, info.ID)
+		if err := nc.Publish("cw.reply.bot.whatsapp.test."+conv, []byte(answer)); err != nil {
+			t.Error(err)
+		}
+		return worker.Text("never"), worker.Answered()
+	})
+	for seq := int64(1); seq <= 2; seq++ {
+		ev := workertest.Text(conv, seq, "x")
+		offerWhenFree(t, b, ev)
+		if a := b.Answer(); a.Event != ev.Delivery || a.Build != "by hand" || len(a.Replies) != 0 {
+			t.Errorf("answer %+v", a)
 		}
 	}
 }
