@@ -112,7 +112,7 @@ func (b *broker) stop() {
 // runEcho is the built-in bot: it repeats what it is told. It is an ordinary
 // worker, so that trying the gateway tries all of it.
 func (b *broker) runEcho(ctx context.Context, app gateway.Application) error {
-	w, err := worker.New(worker.Options{Conn: b.connection(), App: app.Name, Log: b.a.o.Log, Build: "builtin", Boundary: b.a.o.Boundary})
+	w, err := worker.New(worker.Options{Conn: b.connection(), App: app.Name, Log: workerLog(b.a.o.Log), Build: "builtin", Boundary: b.a.o.Boundary})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"go.uber.org/zap/exp/zapslog"
 	"go.uber.org/zap/zapcore"
 
 	"github.com/causewayhq/causeway/config"
@@ -86,6 +88,13 @@ func newLogger(l config.Log, w zapcore.WriteSyncer) *zap.Logger {
 		enc = zapcore.NewConsoleEncoder(ec)
 	}
 	return zap.New(zapcore.NewCore(enc, zapcore.Lock(w), level))
+}
+
+// workerLog is the log for a worker in this process: the SDK speaks slog, so that a
+// bot need not know zap.
+func workerLog(log *zap.Logger) *slog.Logger {
+	const never = slog.Level(100) // the worker gives the stack where one tells something
+	return slog.New(zapslog.NewHandler(log.Core(), zapslog.AddStacktraceAt(never)))
 }
 
 // openStore takes the folder's lock and opens both databases.

@@ -186,7 +186,7 @@ func (r *demoRig) startBot(ctx context.Context) error {
 		return err
 	}
 	w, err := worker.New(worker.Options{URL: r.nats, User: defaultWorker, Password: password, App: demoApp,
-		Grace: 5 * time.Second, Build: "demo", Log: r.log})
+		Grace: 5 * time.Second, Build: "demo", Log: workerLog(r.log)})
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/worker"
@@ -74,7 +73,7 @@ func TestBrokerFolderLostInACrash(t *testing.T) {
 func (w *world) bot(h worker.Handler, concurrency int) (stop func()) {
 	w.t.Helper()
 	b, err := worker.New(worker.Options{URL: "nats://" + w.nats, User: "bot", Password: "bot-password", App: "echo",
-		Concurrency: concurrency, Log: zap.NewNop(), Grace: time.Second})
+		Concurrency: concurrency, Grace: time.Second})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/worker"
@@ -32,7 +31,7 @@ func runWorker(ctx context.Context, spec string) int {
 		panic(err)
 	}
 	w, err := worker.New(worker.Options{URL: "nats://" + address, User: "bot", Password: "bot-password", App: "echo",
-		Concurrency: 16, Log: zap.NewNop(), Grace: time.Second})
+		Concurrency: 16, Grace: time.Second})
 	if err != nil {
 		panic(err)
 	}

@@ -137,8 +137,8 @@ func eventHeader(r *gateway.EventRow, msgID, delivery string, extra int) nats.He
 	if when.IsZero() {
 		when = r.ReceivedAt
 	}
-	h := make(nats.Header, 12+extra)
-	values := make([]string, 0, 12)
+	h := make(nats.Header, 13+extra)
+	values := make([]string, 0, 13)
 	set := func(name, value string) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
@@ -157,5 +157,6 @@ func eventHeader(r *gateway.EventRow, msgID, delivery string, extra int) nats.He
 	}
 	set(HeaderConv, r.Conv)
 	set(HeaderOrigin, string(r.Origin))
+	set(HeaderTrace, gateway.Traceparent(r.ID, msgID))
 	return h
 }

@@ -42,6 +42,9 @@ const (
 	// answer after it counts for nothing. RFC 3339; most offers have none.
 	HeaderDeadline = "Cw-Deadline"
 
+	// HeaderTrace is the W3C trace context of this publication (gateway.Traceparent).
+	HeaderTrace = "traceparent"
+
 	headerMsgID = "Nats-Msg-Id"
 )
 

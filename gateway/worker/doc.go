@@ -40,7 +40,7 @@
 // Replies nil and error nil is an answer too: handled, nothing to say. An error
 // is a failed try: the event comes again after the application's delay and
 // before any later event of its conversation. Retry, Dead and Handback are errors
-// that say more. A panic is a failed try.
+// that say more. A panic is a failed try that names the place and never the value.
 //
 // Promise: events of one conversation come one at a time and in order, over all
 // workers of the application; every event gets exactly one answer, which is
@@ -49,6 +49,11 @@
 // frozen process held is dropped instead of started late. A handler may run
 // twice for one event after a crash or a freeze; the first answer counts, and
 // Delivery.ID is the key by which a handler can make its own effects happen once.
+//
+// Middleware goes around the handler with Use: Log writes a line for each event by
+// log/slog, Observe tells the bot's metrics, Trace goes on with the gateway's trace
+// (W3C traceparent). A bot that links this package links the NATS client and no
+// server, web framework, database or metrics library.
 //
 // Owner: New gives a Worker, Run does everything until its context ends: it then
 // takes no more events, hands back what was not started, and waits Grace for

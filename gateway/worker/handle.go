@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
@@ -63,11 +62,11 @@ func (r *run) handle(d delivery) {
 	if !r.claims.sure(c, r.getAckWait()) {
 		// It may be with another worker: an acknowledgement would take it
 		// away from there and let the next event pass. The answer counts.
-		r.log.Warn("worker.too_late_to_ack", zap.String("event", info.ID))
+		r.log.Warn("worker.too_late_to_ack", "event", info.ID)
 		return
 	}
 	if err := r.nc.Publish(d.m.Reply, []byte("+ACK")); err != nil {
-		r.log.Warn("worker.not_acked", zap.String("event", info.ID), zap.Error(err))
+		r.log.Warn("worker.not_acked", "event", info.ID, "error", err)
 	}
 }
 
@@ -78,7 +77,7 @@ func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway
 		return gateway.Answer{Event: info.ID, Verdict: gateway.VerdictDead, Error: "the body is not the JSON of an event"}
 	}
 	ev.Delivery = info.ID
-	ctx := context.WithValue(context.WithValue(r.hard, deliveryKey{}, info), askKey{}, r)
+	ctx := context.WithValue(WithDelivery(r.hard, info), askKey{}, r)
 	if !info.Deadline.IsZero() {
 		left := info.Deadline.Sub(r.opts.Now())
 		if left <= 0 {
@@ -95,20 +94,19 @@ func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway
 	}
 	r.running.Add(1)
 	defer r.running.Add(-1)
-	a, stack := answer(ctx, r.handler, ev)
-	if stack != nil {
-		logPanic(r.log, info.ID, stack)
+	replies, err := r.handler(ctx, ev)
+	if p := (*PanicError)(nil); errors.As(err, &p) { // a bug is told of, also where no middleware logs
+		r.log.Error("worker.panicked", "event", info.ID, "stack", string(p.Stack))
 	}
-	r.log.Debug("event.handled", zap.String("event", info.ID), zap.String("verdict", string(a.Verdict)))
-	return a
+	return settle(ctx, ev, replies, err)
 }
 
 // publish stores the answer, again and again while this worker surely has the
 // event: the first answer counts, so a second copy does no harm.
 func (r *run) publish(c *claim, to string, a *gateway.Answer) bool {
-	body, err := encode(a)
+	body, err := Encode(*a)
 	if err != nil {
-		r.log.Error("worker.answer_not_encodable", zap.String("event", a.Event))
+		r.log.Error("worker.answer_not_encodable", "event", a.Event)
 		return false
 	}
 	deadline := r.opts.Now().Add(max(answerTotal, r.getAckWait()))
@@ -123,14 +121,15 @@ func (r *run) publish(c *claim, to string, a *gateway.Answer) bool {
 			return r.publish(c, to, &small)
 		}
 		if !r.claims.sure(c, r.getAckWait()) || r.opts.Now().After(deadline) || !sleep(r.hard, wait) {
-			r.log.Warn("worker.answer_lost", zap.String("event", a.Event), zap.Error(ack.Err))
+			r.log.Warn("worker.answer_lost", "event", a.Event, "error", ack.Err)
 			return false
 		}
 	}
 }
 
-// encode renders an answer; replies is never null.
-func encode(a *gateway.Answer) ([]byte, error) {
+// Encode renders an answer as it is published; replies is never null. Used by Run
+// and by tests of bots.
+func Encode(a gateway.Answer) ([]byte, error) {
 	if a.Replies == nil {
 		a.Replies = []gateway.Reply{}
 	}
@@ -152,6 +151,7 @@ func readDelivery(m *nats.Msg) Delivery {
 	if n, err := strconv.Atoi(m.Header.Get(stream.HeaderRound)); err == nil && n > 0 {
 		d.Round = n
 	}
+	d.Traceparent = m.Header.Get(stream.HeaderTrace)
 	if at, err := time.Parse(time.RFC3339Nano, m.Header.Get(stream.HeaderDeadline)); err == nil {
 		d.Deadline = at
 	}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
-
-	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -72,14 +69,13 @@ var errStopping = errors.New("worker is stopping") //nolint:gochecknoglobals // 
 // an error or a panic is a retry, replies that the gateway would refuse are a
 // retry that says why. Used by Run and by tests of bots.
 func Answer(ctx context.Context, h Handler, ev *gateway.Event) gateway.Answer {
-	a, _ := answer(ctx, h, ev)
-	return a
+	replies, err := Recover(h)(ctx, ev)
+	return settle(ctx, ev, replies, err)
 }
 
-// answer also returns the stack when the handler panicked.
-func answer(ctx context.Context, h Handler, ev *gateway.Event) (a gateway.Answer, stack []byte) {
-	a = gateway.Answer{Event: ev.Delivery, Verdict: gateway.VerdictDone, Replies: []gateway.Reply{}}
-	replies, stack, err := call(ctx, h, ev)
+// settle makes the answer of what a handler returned.
+func settle(ctx context.Context, ev *gateway.Event, replies []gateway.Reply, err error) gateway.Answer {
+	a := gateway.Answer{Event: ev.Delivery, Verdict: gateway.VerdictDone, Replies: []gateway.Reply{}}
 	var end *ending
 	switch {
 	case err == nil:
@@ -102,17 +98,7 @@ func answer(ctx context.Context, h Handler, ev *gateway.Event) (a gateway.Answer
 	default:
 		a.Verdict, a.Error = gateway.VerdictRetry, err.Error()
 	}
-	return a, stack
-}
-
-func call(ctx context.Context, h Handler, ev *gateway.Event) (replies []gateway.Reply, stack []byte, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			replies, stack, err = nil, debug.Stack(), fmt.Errorf("panic: %v", v)
-		}
-	}()
-	replies, err = h(ctx, ev)
-	return replies, nil, err
+	return a
 }
 
 // checkReplies refuses what gateway.ParseAnswer would refuse, so that a wrong
@@ -150,19 +136,22 @@ type Delivery struct {
 	// be changed.
 	Body   []byte
 	Header map[string][]string
+	// Traceparent is the trace that the gateway named (W3C Trace Context); the same
+	// trace in every try of the event.
+	Traceparent string
 }
 
 type deliveryKey struct{}
+
+// WithDelivery gives a context what Info returns, for tests that call a handler
+// themselves.
+func WithDelivery(ctx context.Context, d Delivery) context.Context {
+	return context.WithValue(ctx, deliveryKey{}, d)
+}
 
 // Info returns what is known of the delivery a handler works on; the zero value
 // outside of Run.
 func Info(ctx context.Context) Delivery {
 	d, _ := ctx.Value(deliveryKey{}).(Delivery)
 	return d
-}
-
-// logPanic tells where a handler panicked, without the value, which may hold
-// what a customer wrote.
-func logPanic(log *zap.Logger, delivery string, stack []byte) {
-	log.Error("worker.panicked", zap.String("event", delivery), zap.ByteString("stack", stack))
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
@@ -33,7 +33,9 @@ type Options struct {
 	Grace time.Duration
 	// Build names this version of the bot in its answers, for the operator.
 	Build string
-	Log   *zap.Logger
+	// Log is told what an operator of the bot should know, such as a broker that is
+	// away; no texts. nil means nothing is logged.
+	Log *slog.Logger
 	// Now is the clock by which a freeze of the process is seen; nil means
 	// time.Now.
 	Now func() time.Time
@@ -43,7 +45,10 @@ type Options struct {
 }
 
 // Worker takes and answers events of one application.
-type Worker struct{ opts Options }
+type Worker struct {
+	opts Options
+	use  []Middleware
+}
 
 const (
 	defaultConcurrency = 64
@@ -70,7 +75,7 @@ func New(opts Options) (*Worker, error) {
 		opts.Grace = defaultGrace
 	}
 	if opts.Log == nil {
-		opts.Log = zap.NewNop()
+		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -94,7 +99,7 @@ func (w *Worker) connect(ctx context.Context) (nc *nats.Conn, own bool, err erro
 		nats.ReconnectJitter(250*time.Millisecond, 250*time.Millisecond),
 		nats.ReconnectBufSize(-1), // an answer is published again by the worker itself
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			w.opts.Log.Warn("worker.broker_said", zap.Error(err))
+			w.opts.Log.Warn("worker.broker_said", "error", err)
 		}),
 	}
 	if w.opts.User != "" {
@@ -114,7 +119,7 @@ func (w *Worker) connect(ctx context.Context) (nc *nats.Conn, own bool, err erro
 		}
 		if !told {
 			told = true
-			w.opts.Log.Warn("worker.broker_away", zap.Error(err))
+			w.opts.Log.Warn("worker.broker_away", "error", err)
 		}
 		if !sleep(ctx, wait) {
 			return nil, false, ctx.Err()

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/zap"
 
 	"github.com/causewayhq/causeway/gateway/stream"
 )
@@ -25,7 +25,7 @@ const (
 // run is one call of Run.
 type run struct {
 	opts    *Options
-	log     *zap.Logger
+	log     *slog.Logger
 	handler Handler
 	nc      *nats.Conn
 	js      jetstream.JetStream
@@ -64,7 +64,7 @@ func (w *Worker) Run(ctx context.Context, h Handler) error {
 	hard, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	r := &run{
-		opts: &w.opts, log: w.opts.Log.With(zap.String("app", w.opts.App)), handler: h, nc: nc,
+		opts: &w.opts, log: w.opts.Log.With("app", w.opts.App), handler: Recover(Chain(h, w.use...)), nc: nc,
 		guard: newGuard(w.opts.Now, time.Minute),
 		work:  make(chan delivery, 2*w.opts.Concurrency),
 		gap:   make(chan struct{}, 1), stopping: ctx.Done(), hard: hard,
@@ -148,7 +148,7 @@ func (r *run) pull(ctx context.Context) {
 		}
 		if !told {
 			told = true
-			r.log.Warn("worker.waiting", zap.Error(err))
+			r.log.Warn("worker.waiting", "error", err)
 		}
 		sleep(ctx, wait)
 		wait = min(2*wait, mostWait)
@@ -175,7 +175,7 @@ func (r *run) session(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
-	r.log.Info("worker.pulling", zap.Duration("ack_wait", r.getAckWait()), zap.Int("concurrency", r.opts.Concurrency))
+	r.log.Info("worker.pulling", "ack_wait", r.getAckWait(), "concurrency", r.opts.Concurrency)
 	again := time.NewTicker(settingsEvery)
 	defer again.Stop()
 	for {

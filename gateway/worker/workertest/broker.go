@@ -15,15 +15,6 @@ import (
 	"github.com/causewayhq/causeway/gateway/worker"
 )
 
-// Ask calls the handler with one event and returns the answer that a worker
-// would publish.
-func Ask(ctx context.Context, h worker.Handler, ev *gateway.Event) gateway.Answer {
-	if ev.Delivery == "" {
-		ev.Delivery = ev.Event
-	}
-	return worker.Answer(ctx, h, ev)
-}
-
 // Text makes an event: a text message in a single chat. conv names the
 // conversation, seq its place in it, from 1.
 func Text(conv string, seq int64, text string) *gateway.Event {
@@ -106,6 +97,11 @@ func (b *Broker) Run(ctx context.Context, opts worker.Options, h worker.Handler)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	b.RunWorker(ctx, w, h)
+}
+
+// RunWorker is Run for a worker that exists, with its middleware.
+func (b *Broker) RunWorker(ctx context.Context, w *worker.Worker, h worker.Handler) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx, h) }()
@@ -121,7 +117,7 @@ func (b *Broker) Run(ctx context.Context, opts worker.Options, h worker.Handler)
 // event again is a new round of it.
 func (b *Broker) Offer(ev *gateway.Event) gateway.Offered {
 	b.t.Helper()
-	content, err := gateway.EncodeContent(&ev.Content)
+	row, err := rowOf(ev)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -129,13 +125,6 @@ func (b *Broker) Offer(ev *gateway.Event) gateway.Offered {
 	round := b.rounds[ev.Event]
 	b.rounds[ev.Event]++
 	b.mu.Unlock()
-	row := gateway.EventRow{
-		ID: ev.Event, Run: ev.Run, Platform: ev.Platform, Account: ev.Account, Conv: ev.Conv, Chat: ev.Chat,
-		Seq: ev.Seq, Kind: ev.Kind, Origin: ev.Origin, Payload: ev.Payload, ReceivedAt: ev.ReceivedAt, Content: content,
-	}
-	if ev.OccurredAt != nil {
-		row.OccurredAt = *ev.OccurredAt
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWait)
 	defer cancel()
 	return b.streams.Offer(ctx, b.app.Name, []gateway.Offer{{
