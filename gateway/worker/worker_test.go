@@ -51,7 +51,7 @@ func TestAnswerOfHandler(t *testing.T) {
 		{"too far", fail(worker.Handback(1000 * time.Hour)), gateway.VerdictHandback, 86_400_000, "", 0},
 		{"in the past", fail(worker.Handback(-time.Hour)), gateway.VerdictHandback, 0, "", 0},
 		{"wrapped", fail(errors.Join(errors.New("x"), worker.Dead(boom))), gateway.VerdictDead, 0, "backend away", 0},
-		{"panic", func(context.Context, *gateway.Event) ([]gateway.Reply, error) { panic("oh") }, gateway.VerdictRetry, 0, "panic: string at github.com/causewayhq/causeway/gateway/worker_test.TestAnswerOfHandler.func1 (worker_test.go:53)", 0},
+		{"panic", func(context.Context, *gateway.Event) ([]gateway.Reply, error) { panic("oh") }, gateway.VerdictRetry, 0, "panic: string at github.com/causewayhq/causeway/gateway/worker_test.TestAnswerOfHandler.func1 (worker_test.go:", 0},
 		{"empty text", say(""), gateway.VerdictRetry, 0, "replies[0].text", 0},
 		{"bad UTF-8", say("\xff"), gateway.VerdictRetry, 0, "replies[0].text", 0},
 		{"long text", say(strings.Repeat("x", gateway.MaxReplyBytes+1)), gateway.VerdictRetry, 0, "replies[0].text", 0},
