@@ -45,7 +45,7 @@ func openArchive(path string, opts Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.k, a.r = newCheckpointer(f.k, archiveEvery), f.r
-	a.w = newRowWriter(f.w, "archive.db", a.book, a.insert, opts.Log, a.k.committed)
+	a.w = newRowWriter(f.w, path, a.book, a.insert, opts.Log, a.k.committed)
 	a.k.start(a.w.finish)
 	return a, nil
 }

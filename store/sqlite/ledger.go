@@ -53,7 +53,7 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 	}
 	l.k, l.r = newCheckpointer(f.k, ledgerEvery), f.r
 	l.disk = newSyncer(path, opts.Fsync, opts.Log)
-	l.w = newWriter(f.w, "ledger.db", l.book, opts.Log, func(bytes int64, durable bool) {
+	l.w = newWriter(f.w, path, l.book, opts.Log, func(bytes int64, durable bool) {
 		l.disk.committed(durable)
 		l.k.committed(bytes, durable)
 	})

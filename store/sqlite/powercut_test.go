@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -124,13 +125,16 @@ func (w *cut) attempt() {
 	w.t.Fatal("nothing to send")
 }
 
+// log is where the log's last frame ends; zeros follow it.
 func (w *cut) log() int64 {
 	w.t.Helper()
-	i, err := os.Stat(filepath.Join(w.dir, "ledger.db-wal"))
+	b, err := os.ReadFile(filepath.Join(w.dir, "ledger.db-wal"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return i.Size()
+	const head, frame = 32, 24 + ledgerPage // sqlite.org/fileformat2.html, section 4.1
+	used := int64(len(bytes.TrimRight(b, "\x00")))
+	return head + (used-head+frame-1)/frame*frame
 }
 
 // cut opens what a power cut leaves when the log reached the disk up to a byte,

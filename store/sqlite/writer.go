@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,7 @@ type writer struct {
 	c        *conn
 	log      *zap.Logger
 	file     string // its name, for the log
+	ahead    ahead
 	book     book
 	insert   func(c *conn, rows []*payloadRow) error // nil where no rows come
 	rows     []*payloadRow                           // of the statement being made
@@ -81,16 +83,17 @@ type book interface {
 	lost(c *conn) error
 }
 
-// newWriter starts the goroutine; close ends it.
-func newWriter(c *conn, file string, b book, log *zap.Logger, onCommit func(int64, bool)) *writer {
-	return newRowWriter(c, file, b, nil, log, onCommit)
+// newWriter starts the goroutine for the database at path; close ends it.
+func newWriter(c *conn, path string, b book, log *zap.Logger, onCommit func(int64, bool)) *writer {
+	return newRowWriter(c, path, b, nil, log, onCommit)
 }
 
 // newRowWriter is newWriter for a file that also takes rows, which insert
 // writes. What insert wrote of a transaction that is lost is seen by lost.
-func newRowWriter(c *conn, file string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64, bool)) *writer {
+func newRowWriter(c *conn, path string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64, bool)) *writer {
 	w := &writer{
-		c: c, file: file, log: log, book: b, insert: insert, onCommit: onCommit, full: true,
+		c: c, file: filepath.Base(path), ahead: ahead{path: path + "-wal"}, log: log,
+		book: b, insert: insert, onCommit: onCommit, full: true,
 		queue:  make(chan *write, queueLength),
 		finish: make(chan struct{}, 1),
 		ended:  make(chan struct{}),
@@ -257,6 +260,7 @@ func (w *writer) transaction(group []*write) (n int) {
 	for _, q := range group {
 		durable = durable || q.durable
 	}
+	w.ahead.keep()
 	if err := w.begin(durable); err != nil {
 		w.fail(group[:1], err)
 		return 1
