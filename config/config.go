@@ -31,6 +31,10 @@ type Config struct {
 	// Accounts are the senders; items for one that is not here are dead
 	// letters "no_account" until it is added.
 	Accounts []Account `yaml:"accounts,omitempty" validate:"dive"`
+	// Pools let several accounts send as one.
+	Pools []Pool `yaml:"pools,omitempty" validate:"dive"`
+	// Send is how messages that certainly were not sent are tried again.
+	Send Retry `yaml:"send"`
 	// Applications are the consumers of events.
 	Applications []Application `yaml:"applications,omitempty" validate:"dive"`
 	// Limits bound what callers may cost.
@@ -168,6 +172,15 @@ type Account struct {
 	// APIBase is the platform's address; https, or http on this machine.
 	// ["https://graph.facebook.com", "https://qyapi.weixin.qq.com"; none for unified]
 	APIBase string `yaml:"api_base,omitempty" validate:"omitempty,url"`
+
+	// Proxy is what every call for the account goes through, media included:
+	// http://, https:// or socks5://, with user and password if it wants them. [none]
+	Proxy Secret `yaml:"proxy,omitempty"`
+	// Pace bounds how fast messages leave. [the platform's numbers]
+	Pace *Pace `yaml:"pace,omitempty"`
+	// Retry replaces fields of send for this account; what is left out, or 0, is
+	// send's. (An account's own send describes a vendor's calls.)
+	Retry *Retry `yaml:"retry,omitempty"`
 
 	// WhatsApp.
 	PhoneNumberID string `yaml:"phone_number_id,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`

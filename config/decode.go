@@ -165,6 +165,12 @@ func (d *decoder) scalar(text, tag string, v reflect.Value, path string) {
 			} else {
 				problem = "must be a whole number"
 			}
+		case reflect.Float64:
+			if x, err := strconv.ParseFloat(text, 64); err == nil && x == x {
+				v.SetFloat(x)
+			} else {
+				problem = "must be a number, such as 2 or 0.2"
+			}
 		case reflect.Bool:
 			if text == "true" || text == "false" {
 				v.SetBool(text == "true")

@@ -29,6 +29,7 @@ func Default() *Config {
 			RejectStore:   RejectStore{Size: 64 << 20, Count: 10_000, Age: 7 * 24 * time.Hour},
 		},
 		Media: Media{Fetch: true, MaxSize: 100 << 20, Timeout: 5 * time.Minute, IdleTimeout: 30 * time.Second, Parallel: 8, PerAccount: 4},
+		Send:  Retry{Tries: 4, First: 10 * time.Second, Factor: 2, Jitter: 0.2, MaxAge: 24 * time.Hour},
 		Log:   Log{Level: "info", Format: "json"},
 	}
 }
@@ -79,5 +80,6 @@ func (c *Config) Complete() {
 				a.APIBase = WeComAPIBase
 			}
 		}
+		c.Accounts[i].completePace()
 	}
 }

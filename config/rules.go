@@ -18,6 +18,8 @@ func (c *Config) rules() []FieldError {
 	r.nats(c)
 	r.endpoints(c)
 	r.accounts(c)
+	r.sending(c)
+	r.pools(c)
 	r.applications(c)
 	return r.out
 }
@@ -137,6 +139,7 @@ func (r *rules) accounts(c *Config) {
 		at := fmt.Sprintf("accounts[%d]", i)
 		r.accountKind(at, &c.Accounts[i])
 		r.unifiedAccount(at, &c.Accounts[i])
+		r.proxy(at+".proxy", a.Proxy)
 		if id := a.PlatformID(); id != "" {
 			key := a.Platform + " " + id
 			if first, twice := seen[key]; twice {

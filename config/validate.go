@@ -36,6 +36,7 @@ func (c *Config) mistakes() []FieldError {
 		"listen":      validListen,
 		"aeskey":      validAESKey,
 		"headername":  validHeaderName,
+		"rate":        func(s string) bool { return Rate(s).valid() },
 		"orderedkind": func(s string) bool { return slices.Contains(orderedKinds(), s) },
 	} {
 		err := v.RegisterValidation(tag, func(f validator.FieldLevel) bool { return rule(f.Field().String()) })
@@ -87,6 +88,8 @@ func sentence(path string, e validator.FieldError) string {
 		return "must be 1 to 40 lower-case letters, digits and inner hyphens: it is part of subjects, URLs and metrics"
 	case "listen":
 		return `must be host:port, such as "127.0.0.1:8081" or ":8080"`
+	case "rate":
+		return `must be a number of messages in a time, such as "80/s", "20/min" or "1000/h", or 0 for no bound`
 	case "headername":
 		return "must be the name of an HTTP header, such as X-Signature"
 	case "startswith":

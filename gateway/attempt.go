@@ -14,6 +14,9 @@ type AttemptEnd struct {
 	// while: the message expires, and no other part of its task with it.
 	NextAt       time.Time
 	UnknownUntil time.Time
+	// Spent says of a retry that its tries are spent: the message is rejected with
+	// ReasonTries and a dead letter.
+	Spent bool
 	// By is "answer" or "restart" (the attempt was found open).
 	By string
 	// Merged is set by the ledger: what the aliases of the outcome made one.

@@ -108,6 +108,10 @@ const (
 	ShareApp  Share = "app"  // an app of Meta, which the access token is of
 )
 
+// Unbounded tries end only with the message's time: what is answered so is told to
+// wait, and has not failed.
+const Unbounded = -1
+
 // Outcome is the result of one attempt, made by a platform client.
 type Outcome struct {
 	Kind       OutcomeKind
@@ -118,6 +122,12 @@ type Outcome struct {
 	Scope Scope
 	// Share is what the refusal of an account is about; "" for itself.
 	Share Share
+	// Blame says why an account was refused (retry of ScopeAccount); "" is for
+	// refusals that leave its state as it is.
+	Blame Blame
+	// Tries is how often a message that is answered so may be tried in all: 0 as
+	// configured (Retry), Unbounded as long as it may wait.
+	Tries int
 	// Code is the platform's code or a word of ours ("timeout", "refused",
 	// "http_503"); a closed set per platform, safe as a label.
 	Code string

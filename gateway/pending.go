@@ -57,9 +57,9 @@ const (
 	EventDropped EventState = "dropped"
 )
 
-// Reasons of dead letters of events. They are metric labels: a closed set.
+// Reasons of dead letters. They are metric labels: a closed set.
 const (
-	ReasonTries      = "tries"       // every try failed
+	ReasonTries      = "tries"       // every try failed, of an event or a message
 	ReasonVerdict    = "verdict"     // the worker said dead
 	ReasonSilent     = "silent"      // deliveries ended without a word until the broker gave up
 	ReasonWatchdog   = "watchdog"    // a handler ran longer than handler_max
@@ -70,6 +70,7 @@ const (
 	ReasonBadItem    = "bad_item"    // item: not readable
 	ReasonBadPayload = "bad_payload" // payload: verified, not decodable
 	ReasonRejected   = "rejected"    // message: the platform refused it for good
+	ReasonExpired    = "expired"     // message: it could not be sent in all the time that messages get
 )
 
 // Decide applies a verdict. tries is what the ledger holds for the event; a

@@ -22,6 +22,10 @@ type Submission struct {
 	Digest   []byte
 	Platform string
 	Account  string
+	// Pool are accounts one of which sends, in order of preference; Account is then
+	// filled in by the ledger: that whose conversation it is, of several the one
+	// heard from last; else the first.
+	Pool []string
 	// Conv names the conversation, or Chat whom to write to: the conversation in
 	// which that identity is known, else a new one.
 	Conv    string
@@ -45,6 +49,8 @@ const (
 type Submitted struct {
 	ID   string `json:"id"` // of the task: that of its first message
 	Conv string `json:"conv"`
+	// Account is the one that sends.
+	Account string `json:"account"`
 	// State is that of the first message that is not accepted, else accepted.
 	State    MessageState `json:"state"`
 	Messages []string     `json:"messages"`

@@ -92,6 +92,7 @@ type Ledger interface {
 	MediaLedger
 	ProgressLedger
 	CurrentLedger
+	AccountLedger
 	Identity() Identity
 	Close() error
 }
@@ -240,14 +241,15 @@ type OutboxLedger interface {
 	// they lead to (Merged is set). Retry: waiting with NextAt; of ScopeAccount,
 	// the attempt is spared (gateway.Message).
 	// Rejected: dead letter of kind "message", later open parts of the task
-	// cancelled "after rejected". Unknown: open until Conclude.
+	// cancelled "after rejected"; so a retry that is Spent, with ReasonTries.
+	// Unknown: open until Conclude.
 	// A harmless reply ends no other part: rejected is a dead letter only; retry
 	// and unknown wait until NextAt, or expire when that is zero.
 	EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error
 	// Conclude ends a message without an attempt: MessageUnknown (given up
 	// waiting for evidence: it stays unknown, is not open any more, later
 	// open parts cancelled "after unknown") or MessageExpired (later open
-	// parts expire too).
+	// parts expire too; with ReasonExpired there is a dead letter).
 	Conclude(ctx context.Context, message string, state gateway.MessageState, reason string, now time.Time) error
 	// Judge looks at parked evidence, oldest first, at most limit, and decides
 	// what it can at now:
@@ -265,6 +267,15 @@ type OutboxLedger interface {
 	Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error)
 }
 
+// AccountLedger keeps which accounts are stopped.
+type AccountLedger interface {
+	// AccountHealth lists the stopped ones, by name.
+	AccountHealth(ctx context.Context) ([]gateway.AccountHealth, error)
+	// SetAccountHealth keeps one, or forgets it when it is not stopped, durable;
+	// with an audit entry "account.<state>" unless by is empty.
+	SetAccountHealth(ctx context.Context, h *gateway.AccountHealth, by string, now time.Time) error
+}
+
 // SubmitLedger takes messages that no event asked for.
 type SubmitLedger interface {
 	// Submit makes the replies one task of waiting messages, in one durable
@@ -275,7 +286,8 @@ type SubmitLedger interface {
 	// id, ErrConflict for one of kind account); else that in which the one identity
 	// is known, else a new one; gateway.ErrRetired for an identity that was given
 	// up. Messages are due at DueAt, not before now: order in a conversation is
-	// (DueAt, ID), and what is sending is not overtaken.
+	// (DueAt, ID), and what is sending is not overtaken. With a Pool all that is
+	// looked for in every member, and the account is chosen in the transaction.
 	Submit(ctx context.Context, s *gateway.Submission, now time.Time) (gateway.Submitted, error)
 	// Submitted is what a key stands for; gateway.ErrNotFound for nothing,
 	// ErrConflict when it stands for another digest.
@@ -301,8 +313,10 @@ type AdminLedger interface {
 	Dead(ctx context.Context, q DeadQuery) ([]gateway.DeadLetter, error)
 	DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error)
 	// Requeue sets an open dead letter moving again: an event is pending in its
-	// old place with no tries spent, Round and Requeue + 1; a message waits
-	// again with the parts cancelled after it; an item or payload is read again.
+	// old place with no tries spent, Round and Requeue + 1; a message, rejected or
+	// expired, waits again, due now and with no tries spent, with the parts that
+	// ended with it, and never when it may have reached the platform
+	// (gateway.ErrConflict); an item or payload is read again.
 	Requeue(ctx context.Context, id, by string, now time.Time) (gateway.Requeued, error)
 	// Drop closes an open dead letter for good.
 	Drop(ctx context.Context, id, by string, now time.Time) error

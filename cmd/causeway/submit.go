@@ -37,6 +37,9 @@ func (x adminAPI) Submit(ctx context.Context, s *gateway.Submission) (gateway.Su
 			return known, err
 		}
 	}
+	if err := x.a.fromPool(ctx, s); err != nil {
+		return gateway.Submitted{}, err
+	}
 	now := x.a.o.Now()
 	if err := x.a.checkSubmission(ctx, s, now); err != nil {
 		return gateway.Submitted{}, err
@@ -51,7 +54,7 @@ func (x adminAPI) Submit(ctx context.Context, s *gateway.Submission) (gateway.Su
 	}
 	x.a.o.Boundary("submit.committed")
 	x.a.sender.Wake(out.Conv)
-	x.a.o.Log.Info("message.submitted", zap.String("message", out.ID), zap.String("conv", out.Conv), zap.String("account", s.Account),
+	x.a.o.Log.Info("message.submitted", zap.String("message", out.ID), zap.String("conv", out.Conv), zap.String("account", out.Account),
 		zap.Int("parts", len(out.Messages)), zap.String("by", s.By))
 	return out, nil
 }

@@ -43,8 +43,9 @@ func (r *router) submissionRoutes(a Submissions, e *gin.Engine, viewer, operator
 
 // SubmitForm is the body of POST /api/v1/messages: who writes, to whom, and what.
 type SubmitForm struct {
-	// Account is our side, by its configured name.
-	Account string `json:"account" validate:"required,name"`
+	// Account is our side, by its configured name, or PoolPrefix and the name of a
+	// pool: the account of the customer's conversation, else one of the pool's.
+	Account string `json:"account" validate:"required,sender"`
 	// To is whom to write to, or Conversation the id of a conversation. Neither is
 	// needed where the account has one group.
 	To           *SubmitTo `json:"to,omitempty" validate:"omitempty,excluded_with=Conversation"`
@@ -60,6 +61,9 @@ type SubmitForm struct {
 	ScheduledAt string `json:"scheduled_at,omitempty" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 	ExpiresAt   string `json:"expires_at,omitempty" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
 }
+
+// PoolPrefix begins the sender of a message that names a pool.
+const PoolPrefix = "pool:"
 
 // SubmitTo names a customer, a member or a group.
 type SubmitTo struct {
@@ -77,11 +81,13 @@ func newFormCheck() (*validator.Validate, error) {
 		return name
 	})
 	var failed error
-	for tag, rule := range map[string]func(string) bool{"name": gateway.ValidName, "conv": validConv, "identity": validIdentity} {
+	for tag, rule := range map[string]func(string) bool{"sender": validSender, "conv": validConv, "identity": validIdentity} {
 		failed = errors.Join(failed, v.RegisterValidation(tag, func(f validator.FieldLevel) bool { return rule(f.Field().String()) }))
 	}
 	return v, failed
 }
+
+func validSender(s string) bool { return gateway.ValidName(strings.TrimPrefix(s, PoolPrefix)) }
 
 // validIdentity: no white space or control characters, which no platform's names have.
 func validIdentity(s string) bool {
@@ -97,8 +103,8 @@ func sentenceOf(e validator.FieldError) string {
 		return "is needed: a reply, or several as parts"
 	case "excluded_with":
 		return "must be left out beside " + strings.ToLower(e.Param())
-	case "name":
-		return "must be 1 to 40 lower-case letters, digits and inner hyphens"
+	case "sender":
+		return "must be 1 to 40 lower-case letters, digits and inner hyphens, of a pool behind " + PoolPrefix
 	case "conv":
 		return "must be the 26 characters of a conversation's id"
 	case "identity":

@@ -78,7 +78,7 @@ func TestSubmit(t *testing.T) {
 	status, _, text := s.send(t, operator, "POST /api/v1/messages", `{"account":"corp-a","to":{"kind":"group","value":"C1"},
 		"parts":[{"text":"one"},{"type":"markdown","text":"two"}],"idempotency_key":"order-17",
 		"scheduled_at":"2026-12-01T08:00:00+01:00","expires_at":"2026-12-01T08:30:00.5Z"}`)
-	want := `{"id":"` + messageID + `","conv":"` + conv + `","state":"waiting","messages":["` + messageID + `"]}`
+	want := `{"id":"` + messageID + `","conv":"` + conv + `","account":"shop","state":"waiting","messages":["` + messageID + `"]}`
 	if status != 202 || strings.TrimSpace(text) != want {
 		t.Errorf("%d %s", status, text)
 	}

@@ -159,7 +159,7 @@ func (a *api) Submit(_ context.Context, s *gateway.Submission) (gateway.Submitte
 	a.mu.Lock()
 	a.submitted = s
 	a.mu.Unlock()
-	return gateway.Submitted{ID: messageID, Conv: conv, State: gateway.MessageWaiting, Messages: []string{messageID}, Known: a.known}, a.called("submit %d to %s%v of %s by %s", len(s.Replies), s.Conv, s.Chat.Identities, s.Account, s.By)
+	return gateway.Submitted{ID: messageID, Conv: conv, Account: "shop", State: gateway.MessageWaiting, Messages: []string{messageID}, Known: a.known}, a.called("submit %d to %s%v of %s by %s", len(s.Replies), s.Conv, s.Chat.Identities, s.Account, s.By)
 }
 
 func (a *api) Message(_ context.Context, id string) (*gateway.Message, []gateway.Attempt, error) {

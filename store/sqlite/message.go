@@ -134,19 +134,32 @@ func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reaso
 	return nil
 }
 
-// requeueMessage lets a rejected message wait again, with the parts that were
-// cancelled after it, in their old order and with no tries spent. What an operator
-// cancelled stays so.
+// reasonRejected is why parts are cancelled behind one that was refused.
+const reasonRejected = "after rejected"
+
+// requeueMessage lets a rejected or expired message wait again, with the parts that
+// ended with it, in their old order and with no tries spent. They are due now: by
+// their old time they might be too old already. What an operator cancelled stays so.
 func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	m, err := messageByID(c, id)
 	if err != nil {
 		return err
 	}
-	if m.State != gateway.MessageRejected {
+	if m.State != gateway.MessageRejected && m.State != gateway.MessageExpired {
 		return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
 	}
+	harmless := m.Reply.Type.Harmless()
+	arrived, err := mayHaveArrived(c, m)
+	switch {
+	case err != nil:
+		return err
+	case arrived && !harmless:
+		return fmt.Errorf("the message may have been sent: %w", gateway.ErrConflict)
+	case !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(now):
+		return fmt.Errorf("the time in which the message was to be sent is over: %w", gateway.ErrConflict)
+	}
 	var parts []message
-	if !m.Reply.Type.Harmless() { // which has ended no others
+	if !harmless { // which has ended no others
 		if parts, err = partsAfter(c, m); err != nil {
 			return err
 		}
@@ -154,12 +167,13 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	if _, err := l.stirs(c, m.Conv); err != nil {
 		return err
 	}
+	due := l.book.due(now)
 	for _, p := range append([]message{*m}, parts...) {
-		if p.ID != m.ID && (p.State != gateway.MessageCancelled || p.Reason == reasonOperator) {
+		if p.ID != m.ID && p.State != gateway.MessageExpired && (p.State != gateway.MessageCancelled || p.Reason != reasonRejected) {
 			continue
 		}
 		was := p.State
-		p.State, p.Reason, p.NextAt, p.Spared = gateway.MessageWaiting, "", time.Time{}, p.Attempts
+		p.State, p.Reason, p.DueAt, p.NextAt, p.Spared = gateway.MessageWaiting, "", due, time.Time{}, p.Attempts
 		if err := l.storeMessage(c, &p, was); err != nil {
 			return err
 		}
@@ -168,4 +182,14 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// mayHaveArrived says whether the platform may have the message: it told so, or the
+// outcome of an attempt is not known.
+func mayHaveArrived(c *conn, m *message) (bool, error) {
+	if m.ExternalID != "" || m.Delivery != "" {
+		return true, nil
+	}
+	n, err := c.number("SELECT count(*) FROM attempt WHERE message = ? AND (outcome = 'unknown' OR outcome = 'accepted' OR ended_at = 0)", m.ID)
+	return n > 0, err
 }

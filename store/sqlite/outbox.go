@@ -186,6 +186,10 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 	if harmless && kind == gateway.OutcomeUnknown {
 		kind = gateway.OutcomeRetry // it may be made again; NextAt says whether
 	}
+	dead := gateway.DeadLetter{Kind: "message", Reason: gateway.ReasonRejected, Detail: deadDetail(o)}
+	if kind == gateway.OutcomeRetry && e.Spent {
+		kind, dead.Reason = gateway.OutcomeRejected, gateway.ReasonTries
+	}
 	switch kind {
 	case gateway.OutcomeAccepted:
 		m.State = gateway.MessageAccepted
@@ -202,6 +206,9 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		}
 	case gateway.OutcomeRejected:
 		m.State, m.Reason = gateway.MessageRejected, o.Code
+		if dead.Reason == gateway.ReasonTries {
+			m.Reason = dead.Reason
+		}
 	case gateway.OutcomeUnknown:
 		m.State, m.UnknownUntil, m.Reason, m.open = gateway.MessageUnknown, e.UnknownUntil, o.Code, true
 	default:
@@ -216,12 +223,17 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 	if m.State != gateway.MessageRejected {
 		return nil
 	}
-	_, err := l.bury(c, e.At, &gateway.DeadLetter{Kind: "message", Reason: gateway.ReasonRejected, Detail: deadDetail(o),
-		App: m.App, Platform: m.Platform, Account: m.Account, Conv: m.Conv, Event: m.Event, Message: m.ID, Tries: m.Tries()})
-	if err != nil || harmless {
+	if err := l.buryMessage(c, m, dead, e.At); err != nil || harmless {
 		return err
 	}
-	return l.endParts(c, m, gateway.MessageCancelled, "after rejected", e.At)
+	return l.endParts(c, m, gateway.MessageCancelled, reasonRejected, e.At)
+}
+
+// buryMessage writes the dead letter of a message.
+func (l *Ledger) buryMessage(c *conn, m *message, d gateway.DeadLetter, now time.Time) error {
+	d.App, d.Platform, d.Account, d.Conv, d.Event, d.Message, d.Tries = m.App, m.Platform, m.Account, m.Conv, m.Event, m.ID, m.Tries()
+	_, err := l.bury(c, now, &d)
+	return err
 }
 
 func deadDetail(o *gateway.Outcome) string {
@@ -241,7 +253,7 @@ func (l *Ledger) Conclude(ctx context.Context, id string, state gateway.MessageS
 		if err != nil {
 			return err
 		}
-		was, after, afterReason := m.State, gateway.MessageCancelled, "after unknown"
+		was, waited, after, afterReason := m.State, m.Reason, gateway.MessageCancelled, "after unknown"
 		switch {
 		case state == gateway.MessageUnknown && was == gateway.MessageUnknown && m.open:
 			m.open = false
@@ -259,6 +271,11 @@ func (l *Ledger) Conclude(ctx context.Context, id string, state gateway.MessageS
 		}
 		if m.Reply.Type.Harmless() {
 			return nil // the others end by themselves
+		}
+		if state == gateway.MessageExpired && reason == gateway.ReasonExpired {
+			if err := l.buryMessage(c, m, gateway.DeadLetter{Kind: "message", Reason: reason, Detail: waited}, now); err != nil {
+				return err
+			}
 		}
 		return l.endParts(c, m, after, afterReason, now)
 	})

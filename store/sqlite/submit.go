@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -43,7 +44,7 @@ func submitted(c *conn, key string, digest []byte, out *gateway.Submitted) (foun
 	if err != nil {
 		return false, err
 	}
-	*out = gateway.Submitted{ID: task, Conv: first.Conv, Known: true}
+	*out = gateway.Submitted{ID: task, Conv: first.Conv, Account: first.Account, Known: true}
 	var states []gateway.MessageState
 	for _, m := range append([]message{*first}, rest...) {
 		out.Messages = append(out.Messages, m.ID)
@@ -76,7 +77,7 @@ func (l *Ledger) Submit(ctx context.Context, s *gateway.Submission, now time.Tim
 		if err != nil {
 			return err
 		}
-		out = gateway.Submitted{ID: ids[0], Conv: t.conv, State: gateway.MessageWaiting, Messages: ids}
+		out = gateway.Submitted{ID: ids[0], Conv: t.conv, Account: t.account, State: gateway.MessageWaiting, Messages: ids}
 		if s.Key != "" {
 			if _, err := c.exec("INSERT INTO submission (key, digest, task, at) VALUES (?, ?, ?, ?)", s.Key, s.Digest, ids[0], now); err != nil {
 				return err
@@ -93,21 +94,47 @@ func (l *Ledger) Submit(ctx context.Context, s *gateway.Submission, now time.Tim
 // addressee finds the conversation of a submission or makes it. What the request
 // says of a known conversation teaches nothing: names are learned from platforms.
 func (l *Ledger) addressee(c *conn, s *gateway.Submission, now time.Time) (*talk, error) {
+	members := s.Pool
+	if len(members) == 0 {
+		members = []string{s.Account}
+	}
 	if s.Conv != "" {
 		t, err := l.talkOf(c, s.Conv)
 		switch {
 		case err != nil:
 			return nil, err
-		case t.platform != s.Platform || t.account != s.Account:
+		case t.platform != s.Platform || !slices.Contains(members, t.account):
 			return nil, fmt.Errorf("conversation of this account: %w", gateway.ErrNotFound)
 		case t.chat == gateway.ChatAccount:
 			return nil, fmt.Errorf("nobody is in the conversation: %w", gateway.ErrConflict)
 		}
 		return l.root(c, t)
 	}
-	h := chatOf{s.Platform, s.Account, now, &s.Chat}
-	for i := range s.Chat.Identities {
-		a, err := l.alias(c, h.key(&s.Chat.Identities[i]))
+	var found *talk
+	for _, account := range members {
+		t, err := l.talksWith(c, chatOf{s.Platform, account, now, &s.Chat})
+		if err != nil {
+			return nil, err
+		}
+		if t != nil && (found == nil || t.newestAt > found.newestAt) {
+			found = t
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	t, err := l.resolve(c, chatOf{s.Platform, members[0], now, &s.Chat})
+	if err != nil {
+		return nil, err
+	}
+	return t, l.learn(c, t, s.Chat.Identities, now, false)
+}
+
+// talksWith is the conversation of an account with somebody; nil for none. An
+// identity that was given up is an error: it may be another person's by now.
+func (l *Ledger) talksWith(c *conn, h chatOf) (*talk, error) {
+	for i := range h.Identities {
+		a, err := l.alias(c, h.key(&h.Identities[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -116,13 +143,7 @@ func (l *Ledger) addressee(c *conn, s *gateway.Submission, now time.Time) (*talk
 		}
 	}
 	t, _, err := l.find(c, h)
-	if err != nil || t != nil {
-		return t, err
-	}
-	if t, err = l.resolve(c, h); err != nil {
-		return nil, err
-	}
-	return t, l.learn(c, t, s.Chat.Identities, now, false)
+	return t, err
 }
 
 // Message returns a message with its attempts, oldest first.
