@@ -51,6 +51,9 @@ type Change struct {
 	State    MessageState `json:"state,omitempty"`
 	Delivery StatusState  `json:"delivery,omitempty"`
 	Code     string       `json:"code,omitempty"`
+	// Result is Message.Result, TaskState that of the task after this change.
+	Result    string       `json:"result,omitempty"`
+	TaskState MessageState `json:"task_state,omitempty"`
 	// By says what told it: "answer" (of the platform), "status", "echo",
 	// "timeout", "restart", "operator", "task".
 	By string `json:"by"`

@@ -71,6 +71,37 @@ type Message struct {
 	// UnknownUntil: while unknown, the conversation waits for evidence until
 	// then.
 	UnknownUntil time.Time
+	// Priority orders the conversations of an account that are ready at one moment,
+	// 0 (replies) before 9; never the messages of a conversation.
+	Priority int
+	// Human says that a colleague wrote it; EvenInTakeover lets it leave while a
+	// colleague has the conversation.
+	Human          bool
+	EvenInTakeover bool
+	Terms
+	// TaskState is that of its task, where messages are listed for people.
+	TaskState MessageState
+}
+
+// Terms are what few messages have.
+type Terms struct {
+	// Window is when it may leave; nil for always. No byte of it is written outside.
+	Window    *SendWindow `json:"window,omitempty"`
+	OnFailure OnFailure   `json:"on_failure,omitempty"`
+	// Callback names the receiver of results that is told of it, instead of all.
+	Callback string `json:"callback,omitempty"`
+}
+
+// Result is how far the message is, in one word: that it failed after the platform took
+// it, else the furthest status, else its state. It goes only forward.
+func (m *Message) Result() string {
+	switch {
+	case m.Failed != nil:
+		return string(StatusFailed)
+	case m.Delivery != "":
+		return string(m.Delivery)
+	}
+	return string(m.State)
 }
 
 // Tries is how many attempts count for the message, one that is open included. A

@@ -35,9 +35,43 @@ type Submission struct {
 	// not sent when ExpiresAt comes never will be; zero: the sender's own bound.
 	DueAt     time.Time
 	ExpiresAt time.Time
+	// Window, when there is one, moves DueAt to its next opening.
+	Window *SendWindow
+	// Priority orders the conversations of an account, 0 first; see Message.
+	Priority int
+	// Human says that a colleague wrote it; EvenInTakeover lets it leave while a
+	// colleague has the conversation.
+	Human          bool
+	EvenInTakeover bool
+	// OnFailure is what a requeue of a rejected part begins with; "" is resume.
+	OnFailure OnFailure
+	// Callback names the receiver of results that is told of it.
+	Callback string
 	// By is who asked, for the audit.
 	By string
 }
+
+// Rank is where a conversation with something due stands among those of its account.
+type Rank struct {
+	Account  string
+	Priority int // the best of its messages that are due
+}
+
+// OnFailure says how a task goes on when an operator requeues a part of it.
+type OnFailure string
+
+// The ways. Restart begins with the first part again, and only while the platform
+// has certainly taken none of them.
+const (
+	FailureResume  OnFailure = "resume"
+	FailureRestart OnFailure = "restart"
+)
+
+// The priority of what is submitted without one, and the last one. Replies have 0.
+const (
+	DefaultPriority = 5
+	MaxPriority     = 9
+)
 
 // Limits of a submission.
 const (
@@ -51,15 +85,15 @@ type Submitted struct {
 	Conv string `json:"conv"`
 	// Account is the one that sends.
 	Account string `json:"account"`
-	// State is that of the first message that is not accepted, else accepted.
+	// State is the task's; see TaskState.
 	State    MessageState `json:"state"`
 	Messages []string     `json:"messages"`
 	// Known says that the key was there: nothing new was made.
 	Known bool `json:"-"`
 }
 
-// Sum is the same for requests that ask for the same: account, recipient,
-// replies and times. It must be taken before anything is filled in.
+// Sum is the same for requests that ask for the same: account, recipient, replies,
+// times and the rest. It must be taken before anything is filled in.
 func (s *Submission) Sum() ([]byte, error) {
 	b, err := json.Marshal(struct {
 		Account, Conv string
@@ -67,7 +101,16 @@ func (s *Submission) Sum() ([]byte, error) {
 		Replies       []Reply
 		DueAt         time.Time
 		ExpiresAt     time.Time
-	}{s.Account, s.Conv, s.Chat.Identities, s.Replies, s.DueAt.UTC(), s.ExpiresAt.UTC()})
+		// Later fields: left out where they say nothing, so that digests stay what
+		// they were.
+		Window         *SendWindow `json:",omitempty"`
+		Priority       int         `json:",omitempty"`
+		Human          bool        `json:",omitempty"`
+		EvenInTakeover bool        `json:",omitempty"`
+		OnFailure      OnFailure   `json:",omitempty"`
+		Callback       string      `json:",omitempty"`
+	}{s.Account, s.Conv, s.Chat.Identities, s.Replies, s.DueAt.UTC(), s.ExpiresAt.UTC(),
+		s.Window, s.Priority - DefaultPriority, s.Human, s.EvenInTakeover, s.OnFailure, s.Callback})
 	if err != nil {
 		return nil, err
 	}
@@ -165,13 +208,32 @@ func Misfit(o *Outcome) error {
 	return &FieldError{field, "does not fit: " + o.Detail}
 }
 
-// TaskState is the state of the first of a task's messages that is not accepted,
-// else accepted.
+// TaskPartial is the state of a task of which some parts were taken and the others
+// will not be. No message has it.
+const TaskPartial MessageState = "partial"
+
+// TaskState is the state of a task by those of its parts, in order: accepted when all
+// are, the state of the first that is not while something may still leave, partial when
+// it ended half done, else how it ended. One whose last part is unknown is unknown.
 func TaskState(states []MessageState) MessageState {
-	for _, s := range states {
-		if s != MessageAccepted {
-			return s
+	first, taken, left := len(states), 0, 0
+	for i, s := range states {
+		switch s {
+		case MessageAccepted:
+			taken++
+			continue
+		case MessageWaiting, MessageSending, MessageHeld:
+			left++
+		case MessageRejected, MessageUnknown, MessageExpired, MessageCancelled, TaskPartial:
 		}
+		first = min(first, i)
 	}
-	return MessageAccepted
+	if first == len(states) {
+		return MessageAccepted
+	}
+	unknown := states[first] == MessageUnknown
+	if last := first == len(states)-1; left > 0 || unknown && last || taken == 0 && !unknown {
+		return states[first]
+	}
+	return TaskPartial
 }

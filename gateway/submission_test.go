@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/causewayhq/causeway/gateway"
 )
 
@@ -121,11 +119,33 @@ func TestMisfit(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", o, e, field)
 		}
 	}
-	var states []gateway.MessageState
-	for _, s := range []struct{ add, want gateway.MessageState }{{"accepted", "accepted"}, {"unknown", "unknown"}, {"cancelled", "unknown"}} {
-		states = append(states, s.add)
-		if d := cmp.Diff(s.want, gateway.TaskState(states)); d != "" {
-			t.Error(d)
+}
+
+func TestTaskState(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]gateway.MessageState{
+		"accepted":                    "accepted",
+		"accepted accepted":           "accepted",
+		"accepted waiting":            "waiting",
+		"accepted sending waiting":    "sending",
+		"held held":                   "held",
+		"accepted unknown":            "unknown",
+		"unknown waiting":             "unknown",
+		"unknown cancelled":           "partial",
+		"accepted unknown cancelled":  "partial",
+		"rejected cancelled":          "rejected",
+		"accepted rejected cancelled": "partial",
+		"accepted expired":            "partial",
+		"expired expired":             "expired",
+		"cancelled":                   "cancelled",
+		"rejected accepted":           "partial", // a harmless one holds up no other
+	} {
+		var states []gateway.MessageState
+		for _, s := range strings.Fields(text) {
+			states = append(states, gateway.MessageState(s))
+		}
+		if got := gateway.TaskState(states); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }

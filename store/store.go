@@ -88,6 +88,7 @@ type Ledger interface {
 	IntakeLedger
 	OutboxLedger
 	SubmitLedger
+	QueueLedger
 	AdminLedger
 	MediaLedger
 	ProgressLedger
@@ -231,8 +232,9 @@ type OutboxLedger interface {
 	// conversation that became part of it and has open messages.
 	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
 	// BeginAttempt stores the attempt and sets the message sending, durable.
-	// gateway.ErrConflict when the message is not waiting, another one of the
-	// conversation is sending, or it is behind another conversation.
+	// gateway.ErrConflict when the message is not waiting or not due any more,
+	// another one of the conversation is sending, or it is behind another
+	// conversation.
 	BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error
 	// EndAttempt closes an attempt, durable. Evidence that came first wins: a
 	// message whose ExternalID is known by a status is accepted whatever the
@@ -286,8 +288,9 @@ type SubmitLedger interface {
 	// id, ErrConflict for one of kind account); else that in which the one identity
 	// is known, else a new one; gateway.ErrRetired for an identity that was given
 	// up. Messages are due at DueAt, not before now: order in a conversation is
-	// (DueAt, ID), and what is sending is not overtaken. With a Pool all that is
-	// looked for in every member, and the account is chosen in the transaction.
+	// (DueAt, ID), and what is sending is not overtaken. With a Window, DueAt is its
+	// next opening. With a Pool all that is looked for in every member, and the account
+	// is chosen in the transaction.
 	Submit(ctx context.Context, s *gateway.Submission, now time.Time) (gateway.Submitted, error)
 	// Submitted is what a key stands for; gateway.ErrNotFound for nothing,
 	// ErrConflict when it stands for another digest.

@@ -95,6 +95,9 @@ func (a *app) checkSubmission(ctx context.Context, s *gateway.Submission, now ti
 	if err := checkTimes(s, now); err != nil {
 		return err
 	}
+	if s.Callback != "" {
+		return invalid("callback", "is not the name of one of results in the configuration")
+	}
 	to, err := a.addressee(ctx, s, acc)
 	if err != nil {
 		return err
@@ -120,8 +123,25 @@ func checkTimes(s *gateway.Submission, now time.Time) error {
 	case s.ExpiresAt.After(latest):
 		return invalid("expires_at", "must be within a year from now")
 	}
+	if s.Window == nil {
+		return nil
+	}
+	opens := now
+	if s.DueAt.After(now) {
+		opens = s.DueAt
+	}
+	opens = s.Window.Due(opens)
+	if s.ExpiresAt.IsZero() {
+		s.ExpiresAt = opens.Add(windowedFor)
+	}
+	if !s.ExpiresAt.After(opens) {
+		return invalid("send_window", "must open before expires_at")
+	}
 	return nil
 }
+
+// windowedFor bounds what has a window and no end: it may meet a closed window every day.
+const windowedFor = 7 * 24 * time.Hour
 
 func (a *app) checkPart(ctx context.Context, fit fitter, m *gateway.Message, i int) error {
 	part := fmt.Sprintf("parts[%d].", i)

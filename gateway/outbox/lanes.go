@@ -3,13 +3,16 @@ package outbox
 import (
 	"container/heap"
 	"time"
+
+	"github.com/causewayhq/causeway/gateway"
 )
 
 // lanes keeps which conversations are at work, waiting and due. It belongs to the
 // sender's goroutine. What is due later costs nothing before: there may be many
 // conversations with messages for next week.
 type lanes struct {
-	queue []string
+	fresh []string // queued, not in line yet
+	lines lines
 	busy  map[string]bool
 	again map[string]bool // queued, or woken while busy
 	due   map[string]*alarm
@@ -18,7 +21,8 @@ type lanes struct {
 }
 
 func newLanes(concurrency int) *lanes {
-	return &lanes{busy: map[string]bool{}, again: map[string]bool{}, due: map[string]*alarm{}, done: make(chan rested, concurrency)}
+	return &lanes{busy: map[string]bool{}, again: map[string]bool{}, due: map[string]*alarm{}, lines: newLines(),
+		done: make(chan rested, concurrency)}
 }
 
 func (l *lanes) offer(conv string) {
@@ -31,15 +35,36 @@ func (l *lanes) offer(conv string) {
 	}
 	l.again[conv] = true
 	if !l.busy[conv] {
-		l.queue = append(l.queue, conv)
+		l.fresh = append(l.fresh, conv)
 	}
 }
 
+// rankedAtOnce bounds how many conversations are ranked between two looks around.
+const rankedAtOnce = 1000
+
+// lineUp puts new ones into their lines. rank says where; it is not asked while there is
+// room for all, since nobody goes before another then.
+func (l *lanes) lineUp(room int, rank func(convs []string) map[string]gateway.Rank) {
+	convs := l.fresh[:min(len(l.fresh), rankedAtOnce)]
+	var ranks map[string]gateway.Rank
+	if len(l.busy)+l.lines.n+len(l.fresh) > room {
+		ranks = rank(convs)
+	}
+	for _, c := range convs {
+		l.lines.add(c, ranks[c])
+	}
+	if l.fresh = l.fresh[len(convs):]; len(l.fresh) == 0 {
+		l.fresh = nil // its array goes
+	}
+}
+
+// pop is the next one to work on; "" when nobody waits.
 func (l *lanes) pop() string {
-	conv := l.queue[0]
-	l.queue = l.queue[1:]
-	delete(l.again, conv)
-	l.busy[conv] = true
+	conv := l.lines.next()
+	if conv != "" {
+		delete(l.again, conv)
+		l.busy[conv] = true
+	}
 	return conv
 }
 
@@ -47,7 +72,7 @@ func (l *lanes) finish(r rested) {
 	delete(l.busy, r.conv)
 	switch {
 	case l.again[r.conv]:
-		l.queue = append(l.queue, r.conv)
+		l.fresh = append(l.fresh, r.conv)
 	case !r.again.IsZero():
 		a := &alarm{at: r.again, conv: r.conv}
 		l.due[r.conv] = a

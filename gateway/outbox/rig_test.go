@@ -84,7 +84,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 // start runs sender and judge until the test ends, or stop.
 func (r *rig) start(begin time.Time) {
 	r.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: looked{r.store.Ledger, r}, UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
+		Ledger: looked{r.store.Ledger, r}, Queue: r.store.Ledger, UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
 		Client: func(string, string) outbox.Client { return client{r, begin} },
 		NewID:  func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
 		Changed: func() {

@@ -19,6 +19,14 @@ type SendLedger interface {
 	Conclude(ctx context.Context, message string, state gateway.MessageState, reason string, now time.Time) error
 }
 
+// QueueLedger is what the sender asks of the order and the times of what waits.
+type QueueLedger interface {
+	// Ranks says whose turn comes before whose, of conversations with something due.
+	Ranks(ctx context.Context, convs []string, now time.Time) (map[string]gateway.Rank, error)
+	// Postpone lets a waiting message and the parts behind it be due later.
+	Postpone(ctx context.Context, message string, due time.Time) error
+}
+
 // Client sends one message; it makes one call and repeats nothing by itself but
 // what it knows was not taken (an expired token).
 type Client interface {
@@ -28,6 +36,7 @@ type Client interface {
 // SenderOptions of a Sender.
 type SenderOptions struct {
 	Ledger SendLedger
+	Queue  QueueLedger
 	// Client finds the account's client; nil for an account that is not
 	// configured: its messages wait.
 	Client func(platform, account string) Client
@@ -134,9 +143,16 @@ func (s *Sender) Run(ctx context.Context) error {
 		clear(s.woken)
 		s.mu.Unlock()
 		wait := l.ripe(s.o.Now())
-		for len(l.queue) > 0 && len(l.busy) < s.o.Concurrency && ctx.Err() == nil {
+		l.lineUp(s.o.Concurrency, func(convs []string) map[string]gateway.Rank { return s.ranks(ctx, convs) })
+		for len(l.busy) < s.o.Concurrency && ctx.Err() == nil {
 			conv := l.pop()
+			if conv == "" {
+				break
+			}
 			go func() { l.done <- rested{conv, s.step(ctx, conv)} }()
+		}
+		if len(l.fresh) > 0 {
+			wait = 0
 		}
 		t := time.NewTimer(wait)
 		select {
@@ -151,6 +167,16 @@ func (s *Sender) Run(ctx context.Context) error {
 		}
 		t.Stop()
 	}
+}
+
+// ranks asks for an order. Without one everybody is equal; the ledger that cannot
+// tell cannot send either, and that is logged.
+func (s *Sender) ranks(ctx context.Context, convs []string) map[string]gateway.Rank {
+	ranks, err := s.o.Queue.Ranks(ctx, convs, s.o.Now())
+	if err != nil {
+		return nil
+	}
+	return ranks
 }
 
 // load queues every conversation that has an open message.

@@ -82,6 +82,11 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 			return earlier(at, expires)
 		}
 	}
+	if m.Window != nil {
+		if opens, _ := m.Window.Around(now); opens.After(now) {
+			return s.postpone(ctx, m, opens)
+		}
+	}
 	client := s.o.Client(m.Platform, m.Account)
 	if client == nil {
 		s.holdAccount(m.Account, now.Add(time.Minute))
@@ -89,6 +94,16 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		return earlier(now.Add(time.Minute), expires)
 	}
 	return s.attempt(ctx, m, client, now)
+}
+
+// postpone lets what did not leave in its window be due when that opens again, so that
+// it holds up nothing meanwhile.
+func (s *Sender) postpone(ctx context.Context, m *gateway.Message, opens time.Time) time.Time {
+	err := s.o.Queue.Postpone(ctx, m.ID, opens)
+	if err != nil && !errors.Is(err, gateway.ErrConflict) { // changed since it was read: look again
+		return s.failed(ctx, err)
+	}
+	return s.o.Now()
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -138,6 +153,10 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	a := &gateway.Attempt{ID: s.o.NewID(), Message: m.ID, N: m.Attempts + 1, StartedAt: now, VoidAfter: now.Add(timeout)}
 	if !m.ExpiresAt.IsZero() {
 		a.VoidAfter = earlier(a.VoidAfter, m.ExpiresAt)
+	}
+	if m.Window != nil {
+		_, closes := m.Window.Around(now)
+		a.VoidAfter = earlier(a.VoidAfter, closes)
 	}
 	until, once := m.Reply.Once()
 	if once && !until.IsZero() {

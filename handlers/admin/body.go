@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,33 +15,49 @@ import (
 // read reads the JSON object of a request into v; fields are its names, for
 // people. False: the request is answered.
 func (r *router) read(c *gin.Context, p *params, v any, fields string) bool {
-	dec := json.NewDecoder(c.Request.Body)
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		r.unreadable(c, err, fields)
+	body, ok := r.body(c)
+	if !ok {
 		return false
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		p.bad("body", "must be one JSON object")
+	if err := readObject(body, v, fields, p); err != nil {
+		r.fail(c, err)
+		return false
 	}
 	return true
 }
 
-// unreadable answers a body that is not the JSON asked for, naming the field
-// where the reader knows it.
-func (r *router) unreadable(c *gin.Context, err error, fields string) {
+// body reads the body of a request. False: the request is answered.
+func (r *router) body(c *gin.Context) ([]byte, bool) {
+	body, err := io.ReadAll(c.Request.Body)
 	var tooLarge *http.MaxBytesError
-	var wrongType *json.UnmarshalTypeError
-	field, detail := "body", "must be one JSON object with fields of "+fields
-	name, _ := gateway.UnknownField(err)
 	switch {
 	case errors.As(err, &tooLarge):
 		problem(c, http.StatusRequestEntityTooLarge, "the body is too large", nil)
-		return
-	case errors.As(err, &wrongType) && wrongType.Field != "":
-		field, detail = wrongType.Field, "must not be a "+wrongType.Value
-	case name != "":
-		field, detail = name, "is not known here; known: "+fields
+	case err != nil:
+		problem(c, statusClientGone, "the client has gone", nil)
 	}
-	r.fail(c, &InvalidError{Fields: []InvalidField{{Field: field, Detail: detail}}})
+	return body, err == nil
+}
+
+// readObject reads one JSON object into v and notes what else is there. The error is
+// an *InvalidError that names the field where the reader knows it.
+func readObject(body []byte, v any, fields string, p *params) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(v); err != nil {
+		var wrongType *json.UnmarshalTypeError
+		field, detail := "body", "must be one JSON object with fields of "+fields
+		name, _ := gateway.UnknownField(err)
+		switch {
+		case errors.As(err, &wrongType) && wrongType.Field != "":
+			field, detail = wrongType.Field, "must not be a "+wrongType.Value
+		case name != "":
+			field, detail = name, "is not known here; known: "+fields
+		}
+		return &InvalidError{Fields: []InvalidField{{Field: field, Detail: detail}}}
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		p.bad("body", "must be one JSON object")
+	}
+	return nil
 }

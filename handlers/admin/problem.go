@@ -48,36 +48,55 @@ type Problem struct {
 // statusClientGone is never seen by anybody: the client has hung up.
 const statusClientGone = 499
 
+// newProblem is the body of a refusal.
+func newProblem(status int, detail string, fields []InvalidField) *Problem {
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Errors: fields}
+}
+
 // problem ends the request with problem+json.
 func problem(c *gin.Context, status int, detail string, fields []InvalidField) {
+	newProblem(status, detail, fields).answer(c)
+}
+
+func (p *Problem) answer(c *gin.Context) {
 	c.Abort()
-	body, err := json.Marshal(Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Errors: fields})
+	body, err := json.Marshal(p)
 	if err != nil {
-		c.Status(status)
+		c.Status(p.Status)
 		return
 	}
-	c.Data(status, "application/problem+json", append(body, '\n'))
+	c.Data(p.Status, "application/problem+json", append(body, '\n'))
+}
+
+// problemOf says what an error of the API is to whoever asked; a 500 is ours, and to
+// be logged.
+func problemOf(err error) *Problem {
+	var invalid *InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return newProblem(http.StatusBadRequest, "some fields cannot be used", invalid.Fields)
+	case errors.Is(err, gateway.ErrNotFound):
+		return newProblem(http.StatusNotFound, "there is nothing of this name", nil)
+	case errors.Is(err, gateway.ErrConflict):
+		return newProblem(http.StatusConflict, "not possible in its present state", nil)
+	case errors.Is(err, gateway.ErrUnverified), errors.Is(err, gateway.ErrHostile), errors.Is(err, gateway.ErrNoSecret):
+		return newProblem(http.StatusConflict, "still does not verify with the credentials of now", nil)
+	case errors.Is(err, gateway.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		return newProblem(http.StatusServiceUnavailable, "the store or the broker cannot answer now; try again", nil)
+	case errors.Is(err, context.Canceled):
+		return newProblem(statusClientGone, "the client has gone", nil)
+	}
+	return newProblem(http.StatusInternalServerError, "failed; see the gateway's log", nil)
 }
 
 // fail answers an error of the API.
 func (r *router) fail(c *gin.Context, err error) {
-	var invalid *InvalidError
-	switch {
-	case errors.As(err, &invalid):
-		problem(c, http.StatusBadRequest, "some fields cannot be used", invalid.Fields)
-	case errors.Is(err, gateway.ErrNotFound):
-		problem(c, http.StatusNotFound, "there is nothing of this name", nil)
-	case errors.Is(err, gateway.ErrConflict):
-		problem(c, http.StatusConflict, "not possible in its present state", nil)
-	case errors.Is(err, gateway.ErrUnverified), errors.Is(err, gateway.ErrHostile), errors.Is(err, gateway.ErrNoSecret):
-		problem(c, http.StatusConflict, "still does not verify with the credentials of now", nil)
-	case errors.Is(err, gateway.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+	p := problemOf(err)
+	switch p.Status {
+	case http.StatusServiceUnavailable:
 		c.Header("Retry-After", "2")
-		problem(c, http.StatusServiceUnavailable, "the store or the broker cannot answer now; try again", nil)
-	case errors.Is(err, context.Canceled):
-		problem(c, statusClientGone, "the client has gone", nil)
-	default:
+	case http.StatusInternalServerError:
 		r.Log.Error("admin.failed", zap.String("route", c.FullPath()), zap.Error(err))
-		problem(c, http.StatusInternalServerError, "failed; see the gateway's log", nil)
 	}
+	p.answer(c)
 }

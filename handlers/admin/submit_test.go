@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // the machine may have none
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,7 +54,15 @@ func TestSubmitNamesWhatIsWrong(t *testing.T) {
 		`{` + good + `,"parts":[{"text":"x"},{"type":"buttons","text":"x","buttons":[{"id":"1","title":"LEAK is much too long for a title"}]}]}`: {"parts[1].buttons[0].title"},
 		`{` + good + `,"parts":[` + strings.Repeat(`{"text":"x"},`, 20) + `{"text":"x"}]}`:                                                       {"parts"},
 		`{` + good + `,"content":{"text":"x"},"when":"now"}`:                                                                                     {"when"},
-		`{` + good + `,"content":{"text":"x"}} LEAK`:                                                                                             {"body"},
+		`{` + good + `,"content":{"text":"x"},"priority":10,"author":"LEAK","on_failure":"LEAK","callback":"L E A K","reply_to":"` + strings.Repeat("r", 257) + `"}`: {
+			"reply_to", "priority", "author", "on_failure", "callback"},
+		`{` + good + `,"content":{"text":"x"},"priority":-1,"send_window":{"from":"9","to":"18:00","time_zone":"UTC"}}`:       {"priority", "send_window.from"},
+		`{` + good + `,"content":{"text":"x"},"send_window":{"from":"09:00","to":"18:00","days":["LEAK"],"time_zone":"UTC"}}`: {"send_window.days"},
+		`{` + good + `,"content":{"text":"x"},"send_window":{"from":"09:00","to":"18:00","time_zone":"Europe/LEAK"}}`:         {"send_window.time_zone"},
+		`{` + good + `,"content":{"text":"x"},"send_window":{"when":"LEAK"}}`:                                                 {"when"},
+		`{` + good + `,"content":{"text":"x","quote":"m1"},"reply_to":"m2"}`:                                                  {"reply_to"},
+		`{` + good + `,"content":{"type":"reaction","emoji":"x","quote":"m1"},"priority":"high"}`:                             {"priority"},
+		`{` + good + `,"content":{"text":"x"}} LEAK`:                                                                          {"body"},
 		`[]`:       {"body"},
 		`not JSON`: {"body"},
 		`{` + good + `,"content":{"text":"x"},"idempotency_key":"` + strings.Repeat("k", 129) + `"}`: {"idempotency_key"},
@@ -82,12 +91,22 @@ func TestSubmit(t *testing.T) {
 	if status != 202 || strings.TrimSpace(text) != want {
 		t.Errorf("%d %s", status, text)
 	}
-	asked := &gateway.Submission{Key: "order-17", Account: "corp-a", By: "otto",
+	asked := &gateway.Submission{Key: "order-17", Account: "corp-a", By: "otto", Priority: gateway.DefaultPriority,
 		Chat:    gateway.Chat{Kind: gateway.ChatGroup, Identities: []gateway.Identity{{Kind: "group", Value: "C1"}}},
 		Replies: []gateway.Reply{{Type: "text", Text: "one"}, {Type: "markdown", Text: "two"}},
 		DueAt:   time.Date(2026, 12, 1, 7, 0, 0, 0, time.UTC), ExpiresAt: time.Date(2026, 12, 1, 8, 30, 0, 5e8, time.UTC)}
 	if d := cmp.Diff(asked, s.submitted); d != "" {
 		t.Error(d)
+	}
+	status, _, text = s.send(t, operator, "POST /api/v1/messages", `{"account":"corp-a","to":{"kind":"userid","value":"u1"},"content":{"text":"hi"},"priority":0,
+		"send_window":{"from":"09:00","to":"18:00","days":["mon"],"time_zone":"Europe/Berlin"},"author":"human","even_in_takeover":true,
+		"reply_to":"m1","on_failure":"restart","callback":"crm"}`)
+	asked = &gateway.Submission{Account: "corp-a", By: "otto", Human: true, EvenInTakeover: true, OnFailure: gateway.FailureRestart, Callback: "crm",
+		Window:  &gateway.SendWindow{From: "09:00", To: "18:00", Days: []string{"mon"}, TimeZone: "Europe/Berlin"},
+		Chat:    gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{{Kind: "userid", Value: "u1"}}},
+		Replies: []gateway.Reply{{Type: "text", Text: "hi", Quote: "m1"}}}
+	if d := cmp.Diff(asked, s.submitted); status != 202 || d != "" {
+		t.Errorf("%d %s\n%s", status, text, d)
 	}
 	body := `{"account":"group-robot","content":{"text":"hi"}}`
 	s.known = true

@@ -9,10 +9,10 @@ import (
 )
 
 const messageColumns = `id, task, part, parts, app, event, platform, account, conv, due_at, state, reason, type, text,
-	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply, spared, expires_at`
+	attempts, next_at, external_id, delivery, failed, unknown_until, open, reply, spared, expires_at, priority, human, even_in_takeover, terms`
 
 // messageRest is the place of what a query asks for behind messageColumns.
-const messageRest = 24
+const messageRest = 28
 
 // message is a message with what only the store knows of it.
 type message struct {
@@ -34,6 +34,10 @@ func scanMessage(r row) (m message) {
 		}
 	}
 	m.open, m.Spared, m.ExpiresAt = r.int(20) == 1, int(r.int(22)), r.time(23)
+	m.Priority, m.Human, m.EvenInTakeover = int(r.int(24)), r.int(25) == 1, r.int(26) == 1
+	if b := r.blob(27); len(b) > 0 && json.Unmarshal(b, &m.Terms) != nil {
+		m.Terms = gateway.Terms{} // what cannot be read asks for nothing
+	}
 	return m
 }
 
@@ -93,10 +97,28 @@ func (l *Ledger) moved(was, is gateway.MessageState, n int64) {
 
 // tell records a change of a message.
 func (l *Ledger) tell(c *conn, m *message, by, code string, at time.Time) error {
+	task, err := taskState(c, m)
+	if err != nil {
+		return err
+	}
 	return l.changed(c, &gateway.Change{
+		Result: m.Result(), TaskState: task,
 		At: at, Message: m.ID, Task: m.Task, Part: m.Part, App: m.App, Event: m.Event, Platform: m.Platform, Account: m.Account,
 		Conv: m.Conv, State: m.State, Delivery: m.Delivery, Code: code, By: by, ExternalID: m.ExternalID,
 	})
+}
+
+// taskState is the state of m's task, whose rows are written.
+func taskState(c *conn, m *message) (gateway.MessageState, error) {
+	if m.Parts <= 1 {
+		return gateway.TaskState([]gateway.MessageState{m.State}), nil
+	}
+	var states []gateway.MessageState
+	err := c.query("SELECT state FROM message WHERE id >= ? AND task = ? ORDER BY id LIMIT ?", func(r row) error {
+		states = append(states, gateway.MessageState(r.str(0)))
+		return nil
+	}, m.Task, m.Task, m.Parts)
+	return gateway.TaskState(states), err
 }
 
 // partsAfter are the parts of m's task behind it. The parts of a task got their
@@ -137,6 +159,18 @@ func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reaso
 // reasonRejected is why parts are cancelled behind one that was refused.
 const reasonRejected = "after rejected"
 
+// untouched refuses to begin a task again of which the platform has, or may have, a
+// part.
+func untouched(c *conn, m *message) error {
+	parts, err := taskOf(c, m)
+	for i := range parts {
+		if s := parts[i].State; s == gateway.MessageAccepted || s == gateway.MessageUnknown {
+			return fmt.Errorf("part %d of the task is %s, and it begins anew or not at all: %w", i+1, s, gateway.ErrConflict)
+		}
+	}
+	return err
+}
+
 // requeueMessage lets a rejected or expired message wait again, with the parts that
 // ended with it, in their old order and with no tries spent. They are due now: by
 // their old time they might be too old already. What an operator cancelled stays so.
@@ -161,6 +195,11 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	var parts []message
 	if !harmless { // which has ended no others
 		if parts, err = partsAfter(c, m); err != nil {
+			return err
+		}
+	}
+	if m.OnFailure == gateway.FailureRestart {
+		if err := untouched(c, m); err != nil {
 			return err
 		}
 	}

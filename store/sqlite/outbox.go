@@ -86,6 +86,9 @@ func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv stri
 		if m.Conv != conv || m.State != gateway.MessageWaiting {
 			return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
 		}
+		if m.DueAt.After(made.StartedAt) { // an operator moved it since it was read
+			return fmt.Errorf("the message is not due: %w", gateway.ErrConflict)
+		}
 		other, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", conv)
 		if err != nil {
 			return err
@@ -253,7 +256,7 @@ func (l *Ledger) Conclude(ctx context.Context, id string, state gateway.MessageS
 		if err != nil {
 			return err
 		}
-		was, waited, after, afterReason := m.State, m.Reason, gateway.MessageCancelled, "after unknown"
+		was, waited, after, afterReason := m.State, m.Reason, gateway.MessageCancelled, reasonUnknown
 		switch {
 		case state == gateway.MessageUnknown && was == gateway.MessageUnknown && m.open:
 			m.open = false

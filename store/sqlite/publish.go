@@ -67,25 +67,33 @@ func (l *Ledger) UnpublishedChanges(ctx context.Context, limit int) (out []gatew
 		if err != nil {
 			return err
 		}
-		return c.query(`SELECT n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id
-			FROM change WHERE n > ? ORDER BY n LIMIT ?`, func(r row) error {
-			out = append(out, gateway.Change{
-				N: r.int(0), At: r.time(1), Message: r.str(2), Task: r.str(3), Part: int(r.int(4)), App: r.str(5), Event: r.str(6),
-				Platform: r.str(7), Account: r.str(8), Conv: r.str(9), State: gateway.MessageState(r.str(10)),
-				Delivery: gateway.StatusState(r.str(11)), Code: r.str(12), By: r.str(13), Echo: gateway.Judgement(r.str(14)), ExternalID: r.str(15),
-			})
-			return nil
-		}, n, limit)
+		out, err = changesAfter(c, n, limit)
+		return err
 	})
+	return out, err
+}
+
+// changesAfter reads changes in order.
+func changesAfter(c *conn, n int64, limit int) (out []gateway.Change, err error) {
+	err = c.query(`SELECT n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id,
+		result, task_state FROM change WHERE n > ? ORDER BY n LIMIT ?`, func(r row) error {
+		out = append(out, gateway.Change{
+			N: r.int(0), At: r.time(1), Message: r.str(2), Task: r.str(3), Part: int(r.int(4)), App: r.str(5), Event: r.str(6),
+			Platform: r.str(7), Account: r.str(8), Conv: r.str(9), State: gateway.MessageState(r.str(10)),
+			Delivery: gateway.StatusState(r.str(11)), Code: r.str(12), By: r.str(13), Echo: gateway.Judgement(r.str(14)), ExternalID: r.str(15),
+			Result: r.str(16), TaskState: gateway.MessageState(r.str(17)),
+		})
+		return nil
+	}, n, limit)
 	return out, err
 }
 
 // changed records a change for CW_RESULT.
 func (l *Ledger) changed(c *conn, ch *gateway.Change) error {
 	l.book.changes++
-	_, err := c.exec(`INSERT INTO change (n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err := c.exec(`INSERT INTO change (n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id,
+		result, task_state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.book.changes, ch.At, ch.Message, ch.Task, ch.Part, ch.App, ch.Event, ch.Platform, ch.Account, ch.Conv,
-		string(ch.State), string(ch.Delivery), ch.Code, ch.By, string(ch.Echo), ch.ExternalID)
+		string(ch.State), string(ch.Delivery), ch.Code, ch.By, string(ch.Echo), ch.ExternalID, ch.Result, string(ch.TaskState))
 	return err
 }

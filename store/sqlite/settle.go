@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -180,6 +181,20 @@ type task struct {
 	app, event, run string
 	due, expires    time.Time
 	hold            bool
+	asked           *gateway.Submission // nil: replies to an event
+}
+
+// terms are priority, human, even_in_takeover and terms of a task's messages.
+func (k *task) terms() (args []any, err error) {
+	s := k.asked
+	if s == nil {
+		return []any{0, false, false, []byte{}}, nil
+	}
+	terms := []byte{}
+	if t := (gateway.Terms{Window: s.Window, OnFailure: s.OnFailure, Callback: s.Callback}); t != (gateway.Terms{}) {
+		terms, err = json.Marshal(t)
+	}
+	return []any{s.Priority, s.Human, s.EvenInTakeover, terms}, err
 }
 
 // enqueue writes the messages of a task and returns their ids. The first is the
@@ -188,6 +203,10 @@ func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now
 	state := gateway.MessageWaiting
 	if k.hold {
 		state = gateway.MessageHeld
+	}
+	terms, err := k.terms()
+	if err != nil {
+		return nil, err
 	}
 	ids := make([]string, len(replies))
 	for i := range replies {
@@ -200,10 +219,10 @@ func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now
 			return nil, err
 		}
 		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, expires_at, state, open,
-			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text, reply)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?, ?)`,
-			ids[i], ids[0], i, len(replies), k.app, k.event, k.run, t.platform, t.account, t.conv, k.due, k.expires, string(state), !k.hold,
-			string(r.Type), []byte(r.Text), rest)
+			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text, reply, priority, human, even_in_takeover, terms)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?, ?, ?, ?, ?, ?)`,
+			append([]any{ids[i], ids[0], i, len(replies), k.app, k.event, k.run, t.platform, t.account, t.conv, k.due, k.expires, string(state), !k.hold,
+				string(r.Type), []byte(r.Text), rest}, terms...)...)
 		if err != nil {
 			return nil, err
 		}

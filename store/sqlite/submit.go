@@ -73,7 +73,8 @@ func (l *Ledger) Submit(ctx context.Context, s *gateway.Submission, now time.Tim
 		if s.DueAt.After(due) {
 			due = s.DueAt
 		}
-		ids, err := l.enqueue(c, t, &task{due: due, expires: s.ExpiresAt}, s.Replies, now)
+		due = s.Window.Due(due)
+		ids, err := l.enqueue(c, t, &task{due: due, expires: s.ExpiresAt, asked: s}, s.Replies, now)
 		if err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func submitKey(w *world) {
 	w.refused("another request under the key", submission("2", "order-17", "1"), gateway.ErrConflict)
 	w.send(first.Conv, gateway.Outcome{Kind: gateway.OutcomeAccepted})
 	w.send(first.Conv, gateway.Outcome{Kind: gateway.OutcomeRejected, Code: "131026"})
-	first.State = gateway.MessageRejected
+	first.State = gateway.TaskPartial
 	again, err := w.l.Submitted(w.ctx, "order-17", []byte("1"))
 	w.must(err)
 	w.same("later", again, first)

@@ -170,8 +170,12 @@ func (w *world) begin(conv string) (*gateway.Message, *gateway.Attempt) {
 	if m == nil {
 		w.Fatal("nothing to send")
 	}
+	at := w.now
+	if m.DueAt.After(at) { // nothing begins before
+		at = m.DueAt
+	}
 	a := &gateway.Attempt{ID: fmt.Sprintf("at_%s_%d", m.ID, m.Attempts+1), Message: m.ID, N: m.Attempts + 1,
-		StartedAt: w.now, VoidAfter: w.now.Add(30 * time.Second)}
+		StartedAt: at, VoidAfter: at.Add(30 * time.Second)}
 	w.must(w.l.BeginAttempt(w.ctx, a, conv))
 	return m, a
 }

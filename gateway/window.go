@@ -1,0 +1,86 @@
+package gateway
+
+import (
+	"slices"
+	"time"
+)
+
+// SendWindow is when messages may leave: on Days from From to To, by the clocks of
+// TimeZone. It costs nothing while it is closed: a message is due when it opens.
+type SendWindow struct {
+	// From and To are times of day, 15:04. To is not part of it; one that is not
+	// later than From is of the next day, and the window belongs to the day on which
+	// it opens.
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Days are mon, tue, wed, thu, fri, sat, sun; none means every day.
+	Days []string `json:"days,omitempty"`
+	// TimeZone is a name such as Europe/Berlin or UTC.
+	TimeZone string `json:"time_zone"`
+}
+
+// WeekDays are the words for Days, by time.Weekday.
+func WeekDays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
+
+// Check says which field cannot be used; nil for a window that opens every week.
+func (w *SendWindow) Check() *FieldError {
+	for _, f := range []struct{ name, value string }{{"from", w.From}, {"to", w.To}} {
+		if _, err := time.Parse("15:04", f.value); err != nil || len(f.value) != 5 {
+			return &FieldError{f.name, "must be a time of day such as 09:00"}
+		}
+	}
+	for _, d := range w.Days {
+		if !slices.Contains(WeekDays(), d) {
+			return &FieldError{"days", "must be some of mon, tue, wed, thu, fri, sat, sun"}
+		}
+	}
+	if w.TimeZone == "" || w.TimeZone == "Local" { // the machine's is nobody's choice
+		return &FieldError{"time_zone", "is needed, such as Europe/Berlin or UTC"}
+	}
+	if _, err := time.LoadLocation(w.TimeZone); err != nil {
+		return &FieldError{"time_zone", "must be a name of the time zone database, such as Europe/Berlin"}
+	}
+	return nil
+}
+
+// Around is the first time of the window that ends after t: t is inside when opens is
+// not after it. Zero times for a window that Check refuses.
+func (w *SendWindow) Around(t time.Time) (opens, closes time.Time) {
+	zone, err := time.LoadLocation(w.TimeZone)
+	if err != nil || w.Check() != nil {
+		return time.Time{}, time.Time{}
+	}
+	from, _ := time.Parse("15:04", w.From)
+	to, _ := time.Parse("15:04", w.To)
+	over := 0 // days to the end
+	if !to.After(from) {
+		over = 1
+	}
+	y, m, d := t.In(zone).Date()
+	// Nine days hold each weekday, one that began yesterday, and one that a change of
+	// the clocks took away.
+	for i := -1; i <= 8; i++ {
+		day := time.Date(y, m, d+i, 12, 0, 0, 0, zone).Weekday()
+		if len(w.Days) > 0 && !slices.Contains(w.Days, WeekDays()[day]) {
+			continue
+		}
+		opens = time.Date(y, m, d+i, from.Hour(), from.Minute(), 0, 0, zone)
+		closes = time.Date(y, m, d+i+over, to.Hour(), to.Minute(), 0, 0, zone)
+		if closes.After(t) && closes.After(opens) {
+			return opens, closes
+		}
+	}
+	return time.Time{}, time.Time{}
+}
+
+// Due is at, or when the window opens next if it is closed then. A nil window is
+// always open.
+func (w *SendWindow) Due(at time.Time) time.Time {
+	if w == nil {
+		return at
+	}
+	if opens, _ := w.Around(at); opens.After(at) {
+		return opens
+	}
+	return at
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// QueueLedger is the queue of outgoing messages as the sender orders it and as people
+// see and change it.
+type QueueLedger interface {
+	// Ranks says where conversations stand that have something due; others are left
+	// out.
+	Ranks(ctx context.Context, convs []string, now time.Time) (map[string]gateway.Rank, error)
+	// Postpone lets a waiting message and the waiting parts behind it be due at
+	// another time. Not durable: a sender that finds it undone does it again.
+	// gateway.ErrConflict when it is not waiting.
+	Postpone(ctx context.Context, message string, due time.Time) error
+	// FindMessages returns a page of the messages that a query selects. It looks at a
+	// bounded number of rows, so a page may be empty and not the last.
+	FindMessages(ctx context.Context, q MessageQuery) (MessagePage, error)
+	// ChangeMessages does one thing to messages, at most MaxChange, in one durable
+	// transaction with an audit entry. What is not in a state that allows it is
+	// skipped.
+	ChangeMessages(ctx context.Context, ch MessageChange, by string, now time.Time) (MessagesChanged, error)
+	// ResolveMessage settles an unknown message by a person's word, durable, audited;
+	// gateway.ErrConflict when it is not unknown. It returns the conversation.
+	ResolveMessage(ctx context.Context, r Resolve, by string, now time.Time) (conv string, err error)
+}
+
+// MessageQuery selects messages; what is left out selects all. The order is that of
+// the key for Key, of the parts for Task, by time due for waiting and sending ones,
+// else the newest first.
+type MessageQuery struct {
+	State   gateway.MessageState
+	Account string
+	App     string
+	Conv    string
+	Task    string
+	Key     string // the beginning of the idempotency key
+	// DueFrom and DueUntil bound DueAt: at or after, before.
+	DueFrom, DueUntil time.Time
+	// After is Next of the page before.
+	After string
+	Limit int
+}
+
+// MessagePage is a part of what a query selects; TaskState is set in each message.
+type MessagePage struct {
+	Messages []gateway.Message
+	Next     string // "" when there is no more
+}
+
+// MaxChange is how many messages one ChangeMessages takes: few enough that the writer is
+// not held for long.
+const MaxChange = 200
+
+// MessageDeed is what can be done to messages that have not left.
+type MessageDeed string
+
+// The deeds. A task moves as a whole, as far as it has not left: its parts stay in order.
+const (
+	DeedCancel     MessageDeed = "cancel"     // waiting and held ones, with the parts behind them
+	DeedReschedule MessageDeed = "reschedule" // waiting ones, to At
+	DeedPriority   MessageDeed = "priority"   // waiting and held ones
+	DeedHold       MessageDeed = "hold"       // waiting ones
+	DeedRelease    MessageDeed = "release"    // held ones, but those of a replay that is not released
+)
+
+// MessageChange is a deed and the messages it is done to. Those it does not find are
+// skipped.
+type MessageChange struct {
+	Do       MessageDeed
+	Messages []string
+	// At has a time for each message, for DeedReschedule. It wins over what was asked
+	// for, but not over a send window or an end.
+	At       []time.Time
+	Priority int
+}
+
+// MessagesChanged counts messages; the parts that went along are among Changed.
+type MessagesChanged struct {
+	Changed, Skipped int
+	Convs            []string // that the sender should look at
+}
+
+// Resolve is a person's word about an unknown message.
+type Resolve struct {
+	Message string
+	// Again sends it again, by a new attempt; otherwise it was sent.
+	Again bool
+	// Rest sends the parts behind it too that were cancelled for its sake.
+	Rest bool
+}
