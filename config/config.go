@@ -231,8 +231,12 @@ type Application struct {
 	// Delays are the waits between tries; the last one repeats. [1s, 5s, 30s]
 	Delays []time.Duration `yaml:"delays" validate:"dive,min=0s,max=24h"`
 	// OnExhausted says what happens then: skip makes a dead letter and the
-	// conversation goes on. [skip]
-	OnExhausted string `yaml:"on_exhausted" validate:"oneof=skip"`
+	// conversation goes on; with block the conversation waits, and the event is tried
+	// on, until a try fails that is the last of BlockTries in all, or BlockFor or more
+	// after the tries were spent. [skip, 10m, 20]
+	OnExhausted string        `yaml:"on_exhausted" validate:"oneof=skip block"`
+	BlockFor    time.Duration `yaml:"block_for" validate:"min=1s,max=720h"`
+	BlockTries  int           `yaml:"block_tries" validate:"min=1,max=100000"`
 	// AckWait is how long the broker waits for a worker's word. [30s]
 	AckWait time.Duration `yaml:"ack_wait" validate:"min=1s,max=1h"`
 	// HandlerMax is how long a worker may take for one event. [10m]

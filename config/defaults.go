@@ -46,7 +46,7 @@ func DefaultApplication(name string) Application {
 func (a *Application) setDefaults() {
 	a.Tries = 4
 	a.Delays = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
-	a.OnExhausted = "skip"
+	a.OnExhausted, a.BlockFor, a.BlockTries = "skip", 10*time.Minute, 20
 	a.AckWait = 30 * time.Second
 	a.HandlerMax = 10 * time.Minute
 	a.Replies = true

@@ -162,6 +162,12 @@ func (r *rules) accounts(c *Config) {
 func (r *rules) applications(c *Config) {
 	r.unique("applications", len(c.Applications), func(i int) string { return c.Applications[i].Name })
 	for i, a := range c.Applications {
+		if a.OnExhausted == "block" && a.BlockTries <= a.Tries {
+			r.wrong(fmt.Sprintf("applications[%d].block_tries", i), "must be more than tries: it counts all tries, and only those behind them hold the conversation")
+		}
+		if a.Name == gateway.BrakeAll {
+			r.wrong(fmt.Sprintf("applications[%d].name", i), "means every application in `causeway pause replies %s`; take another one", gateway.BrakeAll)
+		}
 		for j, name := range a.Accounts {
 			if !slices.ContainsFunc(c.Accounts, func(x Account) bool { return x.Name == name }) {
 				r.wrong(fmt.Sprintf("applications[%d].accounts[%d]", i, j), "there is no account of this name")

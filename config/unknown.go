@@ -33,8 +33,6 @@ func notYet(list, name string) string {
 	switch list + "." + name {
 	case "applications.url", "applications.secret":
 		return "calling a worker by HTTP is not part of this release; workers attach by NATS"
-	case "applications.block_for", "applications.block_tries":
-		return "on_exhausted: block is not part of this release; leave this out"
 	case "applications.answer_within", "applications.from":
 		return "this field is not part of this release; leave it out"
 	case "tls.acme":

@@ -99,9 +99,6 @@ func sentence(path string, e validator.FieldError) string {
 	case "orderedkind":
 		return kindSentence(e.Value())
 	case "oneof":
-		if field == "on_exhausted" {
-			return "must be skip; block is not part of this release"
-		}
 		return "must be " + alternatives(strings.Fields(e.Param()))
 	case "url":
 		return "must be a URL, such as " + WhatsAppAPIBase

@@ -18,12 +18,25 @@ type Application struct {
 	// letter; Delays the waits between, the last one repeated.
 	Tries  int
 	Delays []time.Duration
+	// Block: an event whose tries are spent holds its conversation instead of
+	// becoming a dead letter, until BlockTries tries are spent in all or a try
+	// fails BlockFor or more after the first of them were spent.
+	Block      bool
+	BlockFor   time.Duration
+	BlockTries int
 	// AckWait is how long the broker waits for a worker's word; HandlerMax
 	// how long a handler may work at most.
 	AckWait, HandlerMax time.Duration
 	// StaleAfter: an event older than this when its turn comes is a dead
 	// letter "stale". 0 means never.
 	StaleAfter time.Duration
+	// AnswerWithin: a message that was recovered (its payload was read again) is
+	// offered when it is no older than this and still the last word of its
+	// conversation; another one is dropped "unanswered". 0 means whatever its age
+	// and place. Observers are offered all.
+	AnswerWithin time.Duration
+	// From is where the application begins when it is first seen.
+	From From
 	// Replies false makes an observer: replies in its answers are dropped.
 	Replies bool
 	// AckDone lets an ack without an answer count as done.
@@ -60,3 +73,12 @@ func (a *Application) Delay(n int) time.Duration {
 // MaxDeliver is the broker's net for workers that die without a word: three
 // times the tries, at least 10.
 func (a *Application) MaxDeliver() int { return max(3*a.Tries, 10) }
+
+// From is where in the past an application begins; the zero value is now.
+type From struct {
+	Beginning bool
+	Time      time.Time // events received at or after it
+}
+
+// IsNow says that nothing of the past is wanted.
+func (f From) IsNow() bool { return !f.Beginning && f.Time.IsZero() }

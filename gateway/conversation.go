@@ -80,14 +80,6 @@ type SeenStatus struct {
 	At    time.Time   `json:"at"`
 }
 
-// Brake is something an admin has stopped. It survives restarts.
-type Brake struct {
-	Scope string    `json:"scope"` // "app"
-	Name  string    `json:"name"`
-	At    time.Time `json:"at"`
-	By    string    `json:"by"`
-}
-
 // AuditEntry is one deed of an admin.
 type AuditEntry struct {
 	At     time.Time `json:"at"`

@@ -42,15 +42,15 @@ func (p *Pending) Deadline() time.Time {
 // DecideBefore is Decide for an event with a deadline; a zero one changes nothing.
 // There is one try, and an answer that comes at the deadline or later is too late:
 // only "done, nothing to say" still counts, since nothing is lost by it.
-func DecideBefore(deadline time.Time, app *Application, tries int, a *Answer, now time.Time) Decision {
+func DecideBefore(deadline time.Time, app *Application, p *Pending, a *Answer, now time.Time) Decision {
 	if deadline.IsZero() {
-		return Decide(app, tries, a, now)
+		return Decide(app, p, a, now)
 	}
 	silent := a.Verdict == VerdictDone && (len(a.Replies) == 0 || !app.Replies)
 	if !now.Before(deadline) && !silent {
-		return TooLate(tries + max(a.Delivered, 1))
+		return TooLate(p.Tries + max(a.Delivered, 1))
 	}
-	return Decide(app.Once(), tries, a, now)
+	return Decide(app.Once(), p, a, now)
 }
 
 // TooLate buries an event whose deadline has passed.
@@ -58,9 +58,9 @@ func TooLate(tries int) Decision {
 	return Decision{State: EventDead, Reason: ReasonTooLate, Tries: tries, Detail: "the code that came with it had ended"}
 }
 
-// Once is the application with one try.
+// Once is the application with one try, which blocks nothing.
 func (a *Application) Once() *Application {
 	once := *a
-	once.Tries = 1
+	once.Tries, once.Block = 1, false
 	return &once
 }

@@ -64,12 +64,12 @@ func TestDecideBefore(t *testing.T) {
 		{"handed back", &app, says(gateway.VerdictHandback), -time.Second, gateway.EventPending, "handback"},
 		{"handed back late", &app, says(gateway.VerdictHandback), time.Second, gateway.EventDead, gateway.ReasonTooLate},
 	} {
-		d := gateway.DecideBefore(until, c.app, 0, c.a, until.Add(c.late))
+		d := gateway.DecideBefore(until, c.app, &gateway.Pending{}, c.a, until.Add(c.late))
 		if d.State != c.state || d.Reason != c.reason || d.State == gateway.EventDead && (d.Tries != 1 || len(d.Replies) > 0) {
 			t.Errorf("%s: %+v", c.name, d)
 		}
 	}
-	if d := gateway.DecideBefore(time.Time{}, &app, 0, says(gateway.VerdictRetry), until); d.State != gateway.EventPending {
+	if d := gateway.DecideBefore(time.Time{}, &app, &gateway.Pending{}, says(gateway.VerdictRetry), until); d.State != gateway.EventPending {
 		t.Errorf("without a deadline: %+v", d)
 	}
 }

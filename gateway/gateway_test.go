@@ -242,24 +242,24 @@ func TestDecide(t *testing.T) {
 		"done":              {app, 1, gateway.Answer{Verdict: "done", Replies: replies}, gateway.Decision{State: "settled", Reason: "done", Tries: 2, Replies: replies}},
 		"done, observer":    {&gateway.Application{Tries: 3}, 0, gateway.Answer{Verdict: "done", Replies: replies}, gateway.Decision{State: "settled", Reason: "done", Tries: 1}},
 		"done always wins":  {app, 9, gateway.Answer{Verdict: "done", Delivered: 9}, gateway.Decision{State: "settled", Reason: "done", Tries: 18}},
-		"first retry":       {app, 0, gateway.Answer{Verdict: "retry", Error: "x"}, gateway.Decision{State: "pending", Reason: "retry", Tries: 1, NextAt: now.Add(time.Second), Detail: "x"}},
-		"second retry":      {app, 1, gateway.Answer{Verdict: "retry"}, gateway.Decision{State: "pending", Reason: "retry", Tries: 2, NextAt: now.Add(5 * time.Second)}},
-		"last retry":        {app, 2, gateway.Answer{Verdict: "retry", Error: "x"}, gateway.Decision{State: "dead", Reason: "tries", Tries: 3, Detail: "x"}},
-		"silent counts":     {app, 0, gateway.Answer{Verdict: "retry", Delivered: 3}, gateway.Decision{State: "dead", Reason: "tries", Tries: 3}},
-		"retry after":       {app, 0, gateway.Answer{Verdict: "retry", AfterMS: 250}, gateway.Decision{State: "pending", Reason: "retry", Tries: 1, NextAt: now.Add(250 * time.Millisecond)}},
+		"first retry":       {app, 0, gateway.Answer{Verdict: "retry", Error: "x"}, gateway.Decision{State: "pending", Reason: "retry", Tries: 1, NextAt: now.Add(time.Second), Detail: "x", Failed: true}},
+		"second retry":      {app, 1, gateway.Answer{Verdict: "retry"}, gateway.Decision{State: "pending", Reason: "retry", Tries: 2, NextAt: now.Add(5 * time.Second), Failed: true}},
+		"last retry":        {app, 2, gateway.Answer{Verdict: "retry", Error: "x"}, gateway.Decision{State: "dead", Reason: "tries", Tries: 3, Detail: "x", Failed: true}},
+		"silent counts":     {app, 0, gateway.Answer{Verdict: "retry", Delivered: 3}, gateway.Decision{State: "dead", Reason: "tries", Tries: 3, Failed: true}},
+		"retry after":       {app, 0, gateway.Answer{Verdict: "retry", AfterMS: 250}, gateway.Decision{State: "pending", Reason: "retry", Tries: 1, NextAt: now.Add(250 * time.Millisecond), Failed: true}},
 		"dead":              {app, 0, gateway.Answer{Verdict: "dead", Error: "no"}, gateway.Decision{State: "dead", Reason: "verdict", Tries: 1, Detail: "no"}},
 		"handback":          {app, 2, gateway.Answer{Verdict: "handback"}, gateway.Decision{State: "pending", Reason: "handback", Tries: 2}},
 		"handback, later":   {app, 2, gateway.Answer{Verdict: "handback", AfterMS: 1000}, gateway.Decision{State: "pending", Reason: "handback", Tries: 2, NextAt: now.Add(time.Second)}},
 		"handback and died": {app, 2, gateway.Answer{Verdict: "handback", Delivered: 5}, gateway.Decision{State: "pending", Reason: "handback", Tries: 2}},
 	} {
-		if diff := cmp.Diff(c.want, gateway.Decide(c.app, c.tries, &c.a, now)); diff != "" {
+		if diff := cmp.Diff(c.want, gateway.Decide(c.app, &gateway.Pending{Tries: c.tries}, &c.a, now)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}
 	}
-	if d := gateway.DecideSilent(&gateway.Application{AckDone: true, Tries: 1}, 0, now); d.State != gateway.EventSettled {
+	if d := gateway.DecideSilent(&gateway.Application{AckDone: true, Tries: 1}, &gateway.Pending{}, now); d.State != gateway.EventSettled {
 		t.Errorf("ack: done: %+v", d)
 	}
-	if d := gateway.DecideSilent(app, 2, now); d.State != gateway.EventDead || d.Reason != gateway.ReasonSilent {
+	if d := gateway.DecideSilent(app, &gateway.Pending{Tries: 2}, now); d.State != gateway.EventDead || d.Reason != gateway.ReasonSilent {
 		t.Errorf("silent: %+v", d)
 	}
 }
@@ -378,7 +378,7 @@ func FuzzParseAnswer(f *testing.F) {
 			t.Errorf("accepted: %+v", a)
 		}
 		checkAccepted(t, a.Replies)
-		if d := gateway.Decide(&gateway.Application{Tries: 1}, 0, &a, time.Unix(0, 0)); d.State == "" {
+		if d := gateway.Decide(&gateway.Application{Tries: 1}, &gateway.Pending{}, &a, time.Unix(0, 0)); d.State == "" {
 			t.Error("no decision")
 		}
 	})

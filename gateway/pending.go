@@ -26,6 +26,9 @@ type Pending struct {
 	NextAt  time.Time // not before; zero means now
 	Round   int       // grows with every re-offer; part of the offer's id
 	Requeue int       // how often an admin requeued it
+	// Blocked is since when it holds its conversation although every try was
+	// spent (Application.Block); zero for what does not.
+	Blocked time.Time
 	// Row is the event itself, where whoever made this had it at hand; else
 	// nil. It saves the gate a read.
 	Row *EventRow
@@ -33,18 +36,6 @@ type Pending struct {
 
 // Delivery is the ce-id of an offer of this row.
 func (p *Pending) Delivery() string { return DeliveryID(p.Event, p.Run, p.Requeue) }
-
-// Decision is what one answer does to a pending event. It is made by Decide and
-// carried out by the ledger in one transaction.
-type Decision struct {
-	State  EventState // settled, dead, or pending for another round
-	Reason string
-	Tries  int       // the new count
-	NextAt time.Time // for pending
-	Detail string    // the worker's error, for the operator
-	// Replies to put into the outbox when settled.
-	Replies []Reply
-}
 
 // EventState is the state of an event for one application (promise 2).
 type EventState string
@@ -57,9 +48,21 @@ const (
 	EventDropped EventState = "dropped"
 )
 
+// EventBlocked is shown instead of EventPending for an event that holds its
+// conversation (Pending.Blocked). The ledger counts it as pending.
+const EventBlocked EventState = "blocked"
+
+// Reasons of dropped events, beside an operator's.
+const (
+	ReasonUnanswered = "unanswered" // recovered too late to be answered, see Application.AnswerWithin
+	ReasonRemoved    = "removed"    // its application is not configured any more
+)
+
 // Reasons of dead letters. They are metric labels: a closed set.
 const (
 	ReasonTries      = "tries"       // every try failed, of an event or a message
+	ReasonBlockTries = "block_tries" // it held its conversation until block_tries were spent
+	ReasonBlockFor   = "block_for"   // it held its conversation for block_for, and the last try failed
 	ReasonVerdict    = "verdict"     // the worker said dead
 	ReasonSilent     = "silent"      // deliveries ended without a word until the broker gave up
 	ReasonWatchdog   = "watchdog"    // a handler ran longer than handler_max
@@ -72,52 +75,3 @@ const (
 	ReasonRejected   = "rejected"    // message: the platform refused it for good
 	ReasonExpired    = "expired"     // message: it could not be sent in all the time that messages get
 )
-
-// Decide applies a verdict. tries is what the ledger holds for the event; a
-// delivery that ended without a word before this answer counts as a try, but an
-// answer of done always wins.
-func Decide(app *Application, tries int, a *Answer, now time.Time) Decision {
-	silent := max(a.Delivered-1, 0)
-	switch a.Verdict {
-	case VerdictDone:
-		d := Decision{State: EventSettled, Reason: "done", Tries: tries + silent + 1}
-		if app.Replies {
-			d.Replies = a.Replies
-		}
-		return d
-	case VerdictDead:
-		return Decision{State: EventDead, Reason: ReasonVerdict, Tries: tries + silent + 1, Detail: a.Error}
-	case VerdictHandback:
-		return Decision{State: EventPending, Reason: "handback", Tries: tries, NextAt: after(now, a.AfterMS), Detail: a.Error}
-	case VerdictRetry:
-		return failed(app, tries+silent+1, ReasonTries, a.AfterMS, a.Error, now)
-	}
-	return failed(app, tries+1, ReasonTries, 0, "unknown verdict", now)
-}
-
-// DecideSilent applies a delivery that ended without a word: an ack without an
-// answer, or a worker that died.
-func DecideSilent(app *Application, tries int, now time.Time) Decision {
-	if app.AckDone {
-		return Decision{State: EventSettled, Reason: "ack", Tries: tries + 1}
-	}
-	return failed(app, tries+1, ReasonSilent, 0, "no answer", now)
-}
-
-func failed(app *Application, tries int, reason string, afterMS int64, detail string, now time.Time) Decision {
-	if tries >= max(app.Tries, 1) {
-		return Decision{State: EventDead, Reason: reason, Tries: tries, Detail: detail}
-	}
-	d := Decision{State: EventPending, Reason: "retry", Tries: tries, Detail: detail, NextAt: now.Add(app.Delay(tries))}
-	if afterMS > 0 {
-		d.NextAt = after(now, afterMS)
-	}
-	return d
-}
-
-func after(now time.Time, ms int64) time.Time {
-	if ms <= 0 {
-		return time.Time{}
-	}
-	return now.Add(time.Duration(ms) * time.Millisecond)
-}

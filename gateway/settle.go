@@ -80,6 +80,7 @@ type GateState struct {
 
 // OpenOffer is an offer found in the gate's stream.
 type OpenOffer struct {
+	Account  string
 	Conv     string
 	Delivery string
 	Round    int

@@ -187,7 +187,17 @@ type GateLedger interface {
 	// stale) when the row is still pending in the same round; otherwise Late.
 	// Durable.
 	Resolve(ctx context.Context, p gateway.Pending, d gateway.Decision, now time.Time) (gateway.Settled, error)
+	// Reround gives those of the rows that are still pending in their round the next
+	// one, so that what was taken back from the broker can be offered anew, and
+	// returns them as they are now. Durable.
+	Reround(ctx context.Context, rows []gateway.Pending) ([]gateway.Pending, error)
 	Brakes(ctx context.Context) ([]gateway.Brake, error)
+	// Breakers lists the applications that are tripped; SetBreaker keeps one, or
+	// with a zero Since forgets it.
+	Breakers(ctx context.Context) ([]gateway.Breaker, error)
+	SetBreaker(ctx context.Context, b gateway.Breaker) error
+	// Blocked counts, by application, pending events that hold their conversation.
+	Blocked(ctx context.Context) (map[string]int64, error)
 	// Merges lists the conversations that became part of another one and have
 	// something pending or unsent, each with that one, oldest first.
 	Merges(ctx context.Context) ([]gateway.Merge, error)

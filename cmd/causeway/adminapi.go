@@ -212,29 +212,6 @@ func (x adminAPI) Drop(ctx context.Context, id, by string) error {
 	return x.a.ledger.Drop(ctx, id, by, x.a.o.Now())
 }
 
-// PauseApplication stops an application at once and for good.
-func (x adminAPI) PauseApplication(ctx context.Context, name, by string) error {
-	return x.brake(ctx, name, by, true)
-}
-
-// ResumeApplication lets it go.
-func (x adminAPI) ResumeApplication(ctx context.Context, name, by string) error {
-	return x.brake(ctx, name, by, false)
-}
-
-func (x adminAPI) brake(ctx context.Context, name, by string, on bool) error {
-	g := x.a.broker.gates[name]
-	if g == nil {
-		return fmt.Errorf("application: %w", gateway.ErrNotFound)
-	}
-	if err := x.a.ledger.SetBrake(ctx, gateway.Brake{Scope: "app", Name: name, At: x.a.o.Now(), By: by}, on); err != nil {
-		return err
-	}
-	g.Pause(on)
-	x.a.o.Log.Info("brake.set", zap.String("app", name), zap.Bool("paused", on), zap.String("by", by))
-	return nil
-}
-
 // Conversation returns one conversation.
 func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
 	return x.a.ledger.Conversation(ctx, conv, limit)

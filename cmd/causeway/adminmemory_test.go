@@ -29,6 +29,7 @@ type memoryAPI struct {
 	rejects   []gateway.Reject // newest first
 	dead      []gateway.DeadLetter
 	apps      []admin.ApplicationState
+	brakes    []gateway.Brake
 	conv      *gateway.Conversation
 	messages  []gateway.Message
 	attempts  []gateway.Attempt
@@ -205,20 +206,22 @@ func (m *memoryAPI) Applications(context.Context) ([]admin.ApplicationState, err
 	return m.apps, err
 }
 
-func (m *memoryAPI) PauseApplication(_ context.Context, name, by string) error {
-	return m.brake("pause", name, by)
-}
-
-func (m *memoryAPI) ResumeApplication(_ context.Context, name, by string) error {
-	return m.brake("resume", name, by)
-}
-
-func (m *memoryAPI) brake(verb, name, by string) error {
+func (m *memoryAPI) Brakes(context.Context) ([]gateway.Brake, error) {
 	err := m.enter()
 	defer m.mu.Unlock()
+	return m.brakes, err
+}
+
+func (m *memoryAPI) SetBrake(_ context.Context, scope gateway.BrakeScope, name, by string, on bool) error {
+	err := m.enter()
+	defer m.mu.Unlock()
+	verb := "resume"
+	if on {
+		verb = "pause"
+	}
 	for _, a := range m.apps {
-		if a.Name == name {
-			m.did("%s %s by %s", verb, name, by)
+		if scope != gateway.BrakeApp || a.Name == name {
+			m.did("%s %s %s by %s", verb, scope, name, by)
 			return err
 		}
 	}

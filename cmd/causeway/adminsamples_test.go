@@ -29,7 +29,7 @@ const (
 // sampleAPI is a small gateway with one of everything.
 func sampleAPI() *memoryAPI {
 	later := func(d time.Duration) time.Time { return sampleTime.Add(d) }
-	paused, oldest, human := later(time.Minute), later(-5*time.Minute), later(-time.Hour)
+	paused, oldest, human, probe := later(time.Minute), later(-5*time.Minute), later(-time.Hour), later(2*time.Minute)
 	api := &memoryAPI{
 		runs: map[string]admin.ReplayRequest{},
 		payloads: []gateway.Payload{
@@ -80,8 +80,10 @@ func sampleAPI() *memoryAPI {
 				Pending: 12, Offered: 3, Unacked: 2, Workers: 4, Oldest: &oldest},
 			{Name: "faq", Kinds: []string{"message", "change"}, Replies: true, Paused: true, PausedBy: "ops", PausedAt: &paused, Pending: 120},
 			{Name: "watch", Kinds: []string{"message"}, Pending: 1},
-			{Name: "echo", Builtin: "echo", Kinds: []string{"message"}, Replies: true, Tripped: true},
+			{Name: "echo", Builtin: "echo", Kinds: []string{"message"}, Replies: true, Tripped: true, TrippedAt: &paused, ProbeAt: &probe, Blocked: 2, Pending: 31},
 		},
+		brakes: []gateway.Brake{{Scope: gateway.BrakeApp, Name: "faq", At: paused, By: "ops"},
+			{Scope: gateway.BrakeConversation, Name: sampleConv, At: paused, By: "gateway", Reason: "loop"}},
 		conv: &gateway.Conversation{
 			Conv: sampleConv, Platform: "whatsapp", Account: "shop-a", Chat: gateway.ChatSingle,
 			Identities: []gateway.Identity{{Kind: "bsuid", Value: "DE.1234567890"}, {Kind: "phone", Value: "491510000000"}},

@@ -62,6 +62,7 @@ type app struct {
 	judge     *outbox.Judge
 	sender    *outbox.Sender
 	broker    *broker
+	brakes    *brakes
 	parts     *parts
 	replays   *replays
 	files     *files.Store
@@ -110,6 +111,9 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 	if a.admin, err = net.Listen("tcp", o.Config.Admin.Listen); err != nil {
 		return nil, fmt.Errorf("listen for admin: %w", err)
 	}
+	if a.brakes, err = loadBrakes(ctx, a); err != nil {
+		return nil, err
+	}
 	a.wire()
 	return a, nil
 }
@@ -122,6 +126,7 @@ func (a *app) wire() {
 	a.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick() },
 		Merged:      a.broker.merged,
+		Stopped:     a.brakes.silenced,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})
 	a.dir.progress.set(a.ledger, func(convs ...string) {

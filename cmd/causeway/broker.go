@@ -45,12 +45,12 @@ func newBroker(a *app) *broker {
 	b := &broker{a: a, gates: map[string]*gate.Gate{}, adopt: make(chan chan error)}
 	b.setState("starting", "")
 	b.intake = outbox.NewIntake(outbox.IntakeOptions{
-		Ledger: a.ledger, Replies: b, Apps: a.dir.apps, Settled: b.settled,
+		Ledger: a.ledger, Replies: b, Apps: a.dir.apps, Settled: b.settled, Tripped: b.tripped,
 		Boundary: a.o.Boundary, Now: a.o.Now, Log: a.o.Log,
 	})
 	for _, app := range a.dir.apps {
 		b.gates[app.Name] = gate.New(gate.Options{
-			App: app, Ledger: a.ledger, Stream: b, Intake: b.intake, Resolved: b.resolved, Rest: a.rest,
+			App: app, Ledger: a.ledger, Stream: b, Intake: b.intake, Resolved: b.resolved, Rest: a.rest, Stopped: a.brakes.stopped, Breaker: a.brakes.tripped[app.Name],
 			Boundary: a.o.Boundary, Now: a.o.Now, Log: a.o.Log,
 		})
 	}
@@ -151,9 +151,6 @@ func (b *broker) stages(ctx context.Context) error {
 	run("current", b.serveCurrent)
 	run("intake", b.intake.Run)
 	run("nats watch", b.watch)
-	if err := b.applyBrakes(gctx); err != nil {
-		return err
-	}
 	run("advisories", func(ctx context.Context) error {
 		return b.streams.Exhausted(ctx, func(e gateway.Exhausted) error {
 			if g := b.gates[e.App]; g != nil {
@@ -163,6 +160,9 @@ func (b *broker) stages(ctx context.Context) error {
 		})
 	})
 	for name, gt := range b.gates {
+		if b.a.brakes.is(gateway.BrakeApp, name) {
+			gt.Pause(true)
+		}
 		run("gate "+name, gt.Run)
 	}
 	for _, app := range b.a.dir.apps {
@@ -171,26 +171,6 @@ func (b *broker) stages(ctx context.Context) error {
 		}
 	}
 	return g.Wait()
-}
-
-// applyBrakes stops the applications that an admin had stopped.
-func (b *broker) applyBrakes(ctx context.Context) error {
-	for {
-		brakes, err := b.a.ledger.Brakes(ctx)
-		if err == nil {
-			for _, br := range brakes {
-				if g := b.gates[br.Name]; g != nil && br.Scope == "app" {
-					g.Pause(true)
-				}
-			}
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		b.a.o.Log.Error("brakes.failed", zap.Error(err))
-		wait(ctx, time.Second)
-	}
 }
 
 // settled hands the outcome of answers on: to the gates, the sender and the
@@ -209,6 +189,12 @@ func (b *broker) settled(list []gateway.Settled) {
 		b.a.sender.Wake(convs...)
 		b.a.publisher.Kick()
 	}
+}
+
+// tripped says whether an application does not work as a whole.
+func (b *broker) tripped(app string) bool {
+	g := b.gates[app]
+	return g != nil && g.Tripped()
 }
 
 // resolved is told what a gate decided by itself.

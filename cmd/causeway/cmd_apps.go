@@ -43,6 +43,13 @@ func printApps(w io.Writer, list appList) {
 			_, _ = fmt.Fprintf(w, "\n%s is paused since %s by %s; `causeway resume app %s` lets it go on.\n",
 				a.Name, instantOf(a.PausedAt), printable(orDash(a.PausedBy), 40), a.Name)
 		}
+		if a.Tripped && a.TrippedAt != nil && a.ProbeAt != nil {
+			_, _ = fmt.Fprintf(w, "\n%s is tripped since %s: every try failed.\nThe next one is at %s; one that succeeds lets all go on.\n",
+				a.Name, instant(*a.TrippedAt), instant(*a.ProbeAt))
+		}
+		if a.Blocked > 0 {
+			_, _ = fmt.Fprintf(w, "\n%s has %s that hold their conversation, as on_exhausted: block says.\n", a.Name, amount(int(a.Blocked), "event", "events"))
+		}
 	}
 }
 
@@ -71,52 +78,6 @@ func appFilter(a admin.ApplicationState) string {
 }
 
 func count(n int64) string { return strconv.FormatInt(n, 10) }
-
-// pauseCommand stops something at once; it survives restarts.
-func (c *cli) pauseCommand() *cobra.Command {
-	pause := &cobra.Command{
-		Use:   "pause",
-		Short: "Stop handing events to an application; everything is still received",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
-	}
-	pause.AddCommand(c.brakeCommand("pause", "Stop handing events to an application, at once and across restarts",
-		"paused; events wait in their order. `causeway resume app %[1]s` lets it go on"))
-	return pause
-}
-
-// resumeCommand undoes pause.
-func (c *cli) resumeCommand() *cobra.Command {
-	resume := &cobra.Command{
-		Use:   "resume",
-		Short: "Hand events to a paused application again",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
-	}
-	resume.AddCommand(c.brakeCommand("resume", "Hand events to a paused application again, in their order",
-		"resumed"))
-	return resume
-}
-
-// brakeCommand is `pause app` or `resume app`.
-func (c *cli) brakeCommand(verb, short, done string) *cobra.Command {
-	return &cobra.Command{
-		Use:     "app NAME",
-		Short:   short,
-		Example: "  causeway " + verb + " app support",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return posted(cmd, c, nil, nil, func(w io.Writer, _ struct{}) {
-				name := printable(args[0], 60)
-				said := done
-				if strings.Contains(done, "%[1]s") {
-					said = fmt.Sprintf(done, name)
-				}
-				_, _ = fmt.Fprintf(w, "%s: %s\n", name, said)
-			}, "apps", args[0], verb)
-		},
-	}
-}
 
 // subcommandNeeded refuses a word that names no command below cmd.
 func subcommandNeeded(cmd *cobra.Command, args []string) error {

@@ -53,6 +53,7 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 		return admin.Report{}, err
 	}
 	x.a.checkPuller(&d)
+	x.a.checkBrakes(&d)
 	if err := x.a.checkMedia(ctx, &d); err != nil {
 		return admin.Report{}, err
 	}
@@ -158,6 +159,8 @@ func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
 		switch t.What {
 		case "pending":
 			do = "causeway apps shows who waits for what"
+		case "blocked":
+			level, do = "warning", "each holds its conversation, as on_exhausted: block says; causeway apps, and the bot's log"
 		case "unknown":
 			do = "causeway messages ls --state unknown"
 		case "merging":
@@ -193,10 +196,28 @@ func (a *app) checkCounters(ctx context.Context, d *diagnosis) error {
 	return nil
 }
 
+// checkBrakes names what is stopped, but for applications, which are looked at by
+// themselves.
+func (a *app) checkBrakes(d *diagnosis) {
+	for _, b := range a.brakes.list() {
+		if b.Scope == gateway.BrakeApp {
+			continue
+		}
+		what := string(b.Scope) + " paused by " + b.By
+		if b.Reason != "" {
+			what += " (" + b.Reason + ")"
+		}
+		d.add("warning", what, b.Name, 0, b.At, "causeway resume "+string(b.Scope)+" "+b.Name)
+	}
+}
+
 func checkApplication(d *diagnosis, app *admin.ApplicationState) {
 	switch {
 	case app.Paused:
 		d.add("warning", "paused by "+app.PausedBy, app.Name, app.Pending, *app.PausedAt, "causeway resume app "+app.Name)
+	case app.Tripped:
+		d.add("error", "every try fails; events wait, and one at a time is tried", app.Name, app.Pending, *app.TrippedAt,
+			"mend the bot; the next try is at "+app.ProbeAt.UTC().Format(time.RFC3339)+", and one that succeeds lets all go on")
 	case app.Pending > 0 && app.Workers == 0 && app.Unacked == 0:
 		var since time.Time
 		if app.Oldest != nil {
@@ -212,7 +233,7 @@ func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, e
 	if err != nil {
 		return nil, err
 	}
-	brakes, err := x.a.ledger.Brakes(ctx)
+	breakers, err := x.a.ledger.Breakers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -225,8 +246,8 @@ func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, e
 		app := &x.a.dir.apps[i]
 		s := admin.ApplicationState{Name: app.Name, Builtin: app.Builtin, Accounts: app.Accounts, Replies: app.Replies,
 			Kinds: kindNames(app.Kinds), Pending: sums.Apps[app.Name].Pending}
-		for _, b := range brakes {
-			if b.Scope == "app" && b.Name == app.Name {
+		for _, b := range x.a.brakes.list() {
+			if b.Scope == gateway.BrakeApp && b.Name == app.Name {
 				at := b.At
 				s.Paused, s.PausedBy, s.PausedAt = true, b.By, &at
 			}
@@ -235,6 +256,16 @@ func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, e
 			if t.What == "pending" && t.Name == app.Name {
 				since := t.Since
 				s.Oldest = &since
+			}
+		}
+		for _, t := range stuck {
+			if t.What == "blocked" && t.Name == app.Name {
+				s.Blocked = t.Count
+			}
+		}
+		for i := range breakers {
+			if b := &breakers[i]; b.App == app.Name && x.a.broker.tripped(app.Name) {
+				s.Tripped, s.TrippedAt, s.ProbeAt = true, &b.Since, &b.ProbeAt
 			}
 		}
 		if state, err := x.a.broker.GateState(ctx, app.Name); err == nil {

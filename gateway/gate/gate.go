@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,6 +18,16 @@ type Ledger interface {
 	// Merges lists who waits for whom: conversations that became part of another
 	// one and have something left.
 	Merges(ctx context.Context) ([]gateway.Merge, error)
+	Waiting
+}
+
+// Waiting is what the gate writes when events wait although they could be offered.
+type Waiting interface {
+	// Reround gives rows that are still pending in their round the next one.
+	Reround(ctx context.Context, rows []gateway.Pending) ([]gateway.Pending, error)
+	// SetBreaker keeps that the application is tripped, or with a zero Since that
+	// it is not.
+	SetBreaker(ctx context.Context, b gateway.Breaker) error
 }
 
 // Stream is the broker's side of the gate.
@@ -44,7 +55,8 @@ type Intake interface {
 	Caught(ctx context.Context) error
 }
 
-// Options of a Gate; all required but Boundary, Resolved, Rest and Tick.
+// Options of a Gate; all required but Boundary, Breaker, Resolved, Rest, Stopped and
+// Tick.
 type Options struct {
 	App    gateway.Application
 	Ledger Ledger
@@ -56,6 +68,11 @@ type Options struct {
 	// Rest says how long to rest after a batch of offers, which is small then: what
 	// follows from an offer wants the cores that callbacks wait for. Nil: never.
 	Rest func() time.Duration
+	// Stopped says that nothing of an account or conversation is offered; Braked is
+	// to be called when that has changed. Nil: nothing is stopped.
+	Stopped func(account, conv string) bool
+	// Breaker is how the one before left it.
+	Breaker gateway.Breaker
 	// Tick is how often the net looks; 0 means a second.
 	Tick time.Duration
 	Now  func() time.Time
@@ -87,10 +104,16 @@ type Gate struct {
 	paused  bool
 	life    gateway.GateState
 	highest uint64
-	fewer   int // ticks in a row with fewer messages than open offers
+	breaker breaker
+	// unfinished: what may not be handed out could not be taken back yet.
+	unfinished bool
+	begun      bool // the net looked once
+	fewer      int  // ticks in a row with fewer messages than open offers
 	// alive: at the last look a worker waited for work or work was handed out.
 	alive bool
 	owed  []uint64 // offers to be withdrawn that the broker did not delete
+
+	down atomic.Bool // breaker.tripped, for others
 }
 
 // place is a conversation that has something pending.
@@ -108,6 +131,10 @@ type place struct {
 	// with a worker; it counts only while the application is alive.
 	running time.Duration
 	due     time.Time // in the timers
+	account string    // of the event offered last; "" before
+	// failedAt is 1 + how many tries of the application had succeeded when the head
+	// failed first; 0 when it did not.
+	failedAt int
 	// deadline of the event offered last; see gateway.EventRow.
 	deadline time.Time
 	index    int
@@ -120,6 +147,7 @@ const (
 	placeWaiting                   // in the timers
 	placeOpen                      // its offer is in the stream
 	placeBehind                    // in nothing: a conversation merged into it goes first
+	placeHeld                      // in nothing: its account or conversation is stopped
 )
 
 // New makes a gate; it does nothing before Run.
@@ -136,7 +164,12 @@ func New(o Options) *Gate {
 	if o.Resolved == nil {
 		o.Resolved = func(gateway.Settled) {}
 	}
-	return &Gate{o: o, in: newMailbox(), places: map[string]*place{}, kin: newKin()}
+	if o.Stopped == nil {
+		o.Stopped = func(string, string) bool { return false }
+	}
+	g := &Gate{o: o, in: newMailbox(), places: map[string]*place{}, kin: newKin(), breaker: breaker{Breaker: o.Breaker}}
+	g.down.Store(g.breaker.tripped())
+	return g
 }
 
 // Run offers until ctx ends. Callers hand in rows with Added and Settled before
@@ -153,7 +186,12 @@ func (g *Gate) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		g.take()
-		if heads.more && (g.paused || len(g.kin.into) > 0 || len(g.ready) < offerBatch) {
+		if g.out.recall && !heads.more {
+			g.out.recall = false
+			g.recall(ctx)
+		}
+		g.keep(ctx)
+		if heads.more && (!g.mayOffer() || len(g.kin.into) > 0 || len(g.ready) < offerBatch) {
 			if err := g.load(ctx, &heads); err != nil {
 				return err
 			}
@@ -165,10 +203,14 @@ func (g *Gate) Run(ctx context.Context) error {
 			g.giveUp(ctx)
 		}
 		g.wakeDue(g.o.Now())
-		if !g.paused && len(g.ready) > 0 {
+		if g.mayOffer() && len(g.ready) > 0 {
 			rest, most := g.o.Rest(), offerBatch
 			if rest > 0 {
 				most = tinyBatch
+			}
+			if g.breaker.tripped() {
+				g.choose()
+				most = 1
 			}
 			if wait := max(g.offer(ctx, most), rest); wait > 0 {
 				g.rest(ctx, wait)
@@ -188,7 +230,11 @@ func (g *Gate) Run(ctx context.Context) error {
 		if heads.more {
 			continue
 		}
-		timer.Reset(g.later.wait(g.o.Now()))
+		wait := g.later.wait(g.o.Now())
+		if probe := g.probeWait(); probe > 0 && len(g.ready) > 0 {
+			wait = min(wait, probe)
+		}
+		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -272,6 +318,10 @@ func (g *Gate) offer(ctx context.Context, most int) time.Duration {
 			g.reset(p, nil)
 			continue
 		}
+		if p.account = row.Account; g.o.Stopped(p.account, p.conv) {
+			p.state, p.head.Row = placeHeld, nil
+			continue
+		}
 		if g.stale(ctx, p, row) {
 			continue
 		}
@@ -324,6 +374,9 @@ func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 		p.head.Row = nil // the broker has it; a re-offer reads it again
 		g.open++
 		g.highest = max(g.highest, r.Seq)
+		if g.breaker.tripped() {
+			g.probed()
+		}
 		return 0
 	case gateway.OfferClosed:
 		// The offer before was answered and not acked yet; usually it is a

@@ -24,7 +24,14 @@ func app() gateway.Application {
 // start runs a gate over the model inside a synctest bubble.
 func start(t *testing.T, m *model, a gateway.Application) *gate.Gate {
 	t.Helper()
-	g := gate.New(gate.Options{App: a, Ledger: m, Stream: m, Intake: m, Now: time.Now, Log: zap.NewNop()})
+	return startStopped(t, m, a, &switches{})
+}
+
+// startStopped is start with a set of conversations, and the account "shop", that
+// may be stopped.
+func startStopped(t *testing.T, m *model, a gateway.Application, stopped *switches) *gate.Gate {
+	t.Helper()
+	g := gate.New(gate.Options{App: a, Ledger: m, Stream: m, Intake: m, Stopped: stopped.is, Breaker: m.broken, Now: time.Now, Log: zap.NewNop()})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- g.Run(ctx) }()
@@ -42,7 +49,15 @@ func answer(m *model, g *gate.Gate, conv string, s stored, a gateway.Answer) {
 		}
 	})
 	ap := app()
-	set := m.settle(conv, s.delivery, gateway.Decide(&ap, p.Tries, &a, time.Now()))
+	answerAs(m, g, &ap, conv, p, s, a)
+}
+
+func answerAs(m *model, g *gate.Gate, ap *gateway.Application, conv string, p gateway.Pending, s stored, a gateway.Answer) {
+	d := gateway.Decide(ap, &p, &a, time.Now())
+	if g.Tripped() {
+		d = d.Spared(ap, &p, time.Now())
+	}
+	set := m.settle(conv, s.delivery, d)
 	g.Settled([]gateway.Settled{set})
 	m.ack(conv, s.seq)
 }
@@ -68,7 +83,8 @@ func chaos(t *testing.T, seed uint64) {
 		m.add(fmt.Sprintf("c%02d", i), n)
 		total += n
 	}
-	g := start(t, m, app())
+	stopped := &switches{}
+	g := startStopped(t, m, app(), stopped)
 	for step := 0; step < 4000 && (m.left() > 0 || step < 300); step++ {
 		conv, s, ok := m.deliver(r)
 		k := r.IntN(100)
@@ -94,8 +110,12 @@ func chaos(t *testing.T, seed uint64) {
 		case k < 73: // a restart of the broker forgets ids of what left
 			m.set(func() { m.ids = map[string]uint64{} })
 		case k < 76:
-			on := r.IntN(2) == 0
-			g.Pause(on)
+			if r.IntN(2) == 0 {
+				g.Pause(r.IntN(2) == 0)
+				break
+			}
+			stopped.set(fmt.Sprintf("c%02d", r.IntN(convs)), r.IntN(2) == 0)
+			g.Braked()
 		case k < 82 && step < 250:
 			n := 1 + r.IntN(2)
 			g.Added(m.add(m.root(fmt.Sprintf("c%02d", r.IntN(convs))), n))
@@ -113,6 +133,8 @@ func chaos(t *testing.T, seed uint64) {
 		if step >= 300 {
 			m.set(func() { m.down = false })
 			g.Pause(false)
+			stopped.clear()
+			g.Braked()
 		}
 	}
 	done := 0

@@ -95,16 +95,3 @@ func (g *Gate) forget() {
 		}
 	}
 }
-
-// behind counts the places that wait for another conversation.
-func (g *Gate) behind() (n int) {
-	if len(g.kin.into) == 0 {
-		return 0
-	}
-	for _, p := range g.places {
-		if p.state == placeBehind {
-			n++
-		}
-	}
-	return n
-}

@@ -25,6 +25,7 @@ type letters struct {
 	exhausted []exhausted
 	merged    []gateway.Merge
 	pause     *bool
+	braked    bool
 	waiters   []chan Stats
 }
 
@@ -42,7 +43,9 @@ type Stats struct {
 	Ready   int
 	Waiting int // retries and places not free yet
 	Behind  int // wait for a conversation that was merged into theirs
+	Held    int // of accounts and conversations that are stopped
 	Paused  bool
+	Tripped bool
 }
 
 func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
@@ -117,6 +120,9 @@ func (g *Gate) Exhausted(ctx context.Context, e gateway.Exhausted) error {
 // Pause stops offers and holds those in the stream; false lets go.
 func (g *Gate) Pause(on bool) { g.in.put(func(l *letters) { l.pause = &on }) }
 
+// Braked says that what Options.Stopped says has changed.
+func (g *Gate) Braked() { g.in.put(func(l *letters) { l.braked = true }) }
+
 // Stats asks the gate's goroutine for its numbers; the channel gets one value
 // when the gate runs, and none when it does not.
 func (g *Gate) Stats() <-chan Stats {
@@ -144,8 +150,12 @@ func (g *Gate) take() {
 		g.paused = *l.pause
 		g.out.hold = true
 	}
+	if l.braked {
+		g.braked()
+	}
 	for _, c := range l.waiters {
-		c <- Stats{Places: len(g.places), Open: g.open, Ready: len(g.ready), Waiting: len(g.later), Behind: g.behind(), Paused: g.paused}
+		c <- Stats{Places: len(g.places), Open: g.open, Ready: len(g.ready), Waiting: len(g.later), Behind: g.count(placeBehind),
+			Held: g.count(placeHeld), Paused: g.paused, Tripped: g.breaker.tripped()}
 	}
 }
 
@@ -153,6 +163,7 @@ func (g *Gate) take() {
 type outgoing struct {
 	exhausted []exhausted
 	hold      bool
+	recall    bool
 	fails     int
 	last      error
 }

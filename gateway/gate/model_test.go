@@ -37,6 +37,7 @@ type model struct {
 	deaf    int                 // withdrawals that fail
 	until   map[int64]time.Time // when the code of a row ends; none for most
 	buried  []string            // reasons
+	broken  gateway.Breaker     // as kept
 }
 
 type stored struct {
@@ -76,7 +77,7 @@ func (m *model) settle(conv, event string, d gateway.Decision) gateway.Settled {
 	s.Was = list[0]
 	switch d.State {
 	case gateway.EventPending:
-		list[0].Tries, list[0].NextAt = d.Tries, d.NextAt
+		list[0].Tries, list[0].NextAt, list[0].Blocked = d.Tries, d.NextAt, d.Blocked
 		list[0].Round++
 	case gateway.EventDead:
 		m.dead, m.buried = append(m.dead, event), append(m.buried, d.Reason)
@@ -166,7 +167,7 @@ func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventR
 		if m.erased[n] {
 			continue
 		}
-		out[n] = &gateway.EventRow{N: n, ReceivedAt: time.Now(), Content: []byte("{}")}
+		out[n] = &gateway.EventRow{N: n, ReceivedAt: time.Now(), Content: []byte("{}"), Account: "shop"}
 		if at, ok := m.until[n]; ok {
 			out[n].Kind = gateway.KindState
 			out[n].Content = []byte(`{"handle":{"kind":"welcome","code":"k","until":"` + at.UTC().Format(time.RFC3339Nano) + `"}}`)
@@ -234,7 +235,7 @@ func (m *model) OpenOffers(context.Context, string) ([]gateway.OpenOffer, error)
 	}
 	var out []gateway.OpenOffer
 	for conv, s := range m.stream {
-		out = append(out, gateway.OpenOffer{Conv: conv, Delivery: s.delivery, Round: s.round, Seq: s.seq})
+		out = append(out, gateway.OpenOffer{Account: "shop", Conv: conv, Delivery: s.delivery, Round: s.round, Seq: s.seq})
 	}
 	return out, nil
 }
@@ -265,6 +266,28 @@ func (m *model) Revive(context.Context, string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.floor, m.revived = 0, m.revived+1
+	return nil
+}
+
+// Reround is for gate.Waiting.
+func (m *model) Reround(_ context.Context, rows []gateway.Pending) ([]gateway.Pending, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []gateway.Pending
+	for _, p := range rows {
+		if l := m.pending[p.Conv]; len(l) > 0 && l[0].N == p.N && l[0].Round == p.Round {
+			l[0].Round++
+			out = append(out, l[0])
+		}
+	}
+	return out, nil
+}
+
+// SetBreaker is for gate.Waiting.
+func (m *model) SetBreaker(_ context.Context, b gateway.Breaker) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken = b
 	return nil
 }
 

@@ -41,6 +41,11 @@ func (g *Gate) look(ctx context.Context) {
 		return
 	}
 	g.repay(ctx)
+	g.keep(ctx)
+	if g.unfinished || !g.begun && g.count(placeHeld) > 0 { // an earlier life may have left offers
+		g.recall(ctx)
+	}
+	g.begun = true
 	g.alive = state.Pulls > 0 || state.Delivered > g.life.Delivered
 	g.watch(ctx, &state)
 	g.expire(ctx)
@@ -183,13 +188,17 @@ func (g *Gate) silent(ctx context.Context, open map[string]*gateway.OpenOffer) {
 	g.take()
 	for _, m := range missing {
 		if g.places[m.p.conv] == m.p && m.p.state == placeOpen && m.p.seq == m.seq {
-			app := &g.o.App
-			if !m.p.deadline.IsZero() {
-				app = app.Once()
-			}
-			g.resolve(ctx, m.p, gateway.DecideSilent(app, m.p.head.Tries, g.o.Now()))
+			g.resolve(ctx, m.p, g.spared(m.p, gateway.DecideSilent(g.app(m.p), &m.p.head, g.o.Now())))
 		}
 	}
+}
+
+// app is the application as it stands to the event offered last.
+func (g *Gate) app(p *place) *gateway.Application {
+	if p.deadline.IsZero() {
+		return &g.o.App
+	}
+	return g.o.App.Once()
 }
 
 // watch adds up how long each open offer has been with a worker and takes it
@@ -210,8 +219,8 @@ func (g *Gate) watch(ctx context.Context, s *gateway.GateState) {
 		}
 	}
 	for _, p := range over {
-		g.end(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonWatchdog,
-			Tries: p.head.Tries + 1, Detail: "a handler ran longer than handler_max + ack_wait"})
+		g.end(ctx, p, g.spared(p, gateway.GiveUp(g.app(p), &p.head, p.head.Tries+1, gateway.ReasonWatchdog,
+			"a handler ran longer than handler_max + ack_wait", g.o.Now())))
 	}
 }
 
@@ -254,8 +263,8 @@ func (g *Gate) giveUpOne(ctx context.Context, e *gateway.Exhausted) error {
 	if err != nil || !there {
 		return err
 	}
-	if p != nil && !g.resolve(ctx, p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonSilent,
-		Tries: p.head.Tries + e.Deliveries, Detail: "every delivery ended without a word"}) {
+	if p != nil && !g.resolve(ctx, p, g.spared(p, gateway.GiveUp(g.app(p), &p.head, p.head.Tries+e.Deliveries, gateway.ReasonSilent,
+		"every delivery ended without a word", g.o.Now()))) {
 		return fmt.Errorf("not buried: %w", gateway.ErrUnavailable)
 	}
 	g.withdraw(ctx, e.Seq)

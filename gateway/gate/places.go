@@ -70,6 +70,7 @@ func (g *Gate) settled(s *gateway.Settled) {
 		}
 		return
 	}
+	g.heard(p, &s.Decision)
 	g.reset(p, s.Head)
 }
 
@@ -93,6 +94,9 @@ func (g *Gate) reset(p *place, head *gateway.Pending) {
 // replace gives the place a new head and schedules it.
 func (g *Gate) replace(p *place, head gateway.Pending) {
 	g.leave(p)
+	if head.N != p.head.N {
+		p.failedAt = 0
+	}
 	p.head, p.seq, p.closed, p.running, p.acked = head, 0, 0, 0, 0
 	g.schedule(p)
 }
@@ -106,7 +110,7 @@ func (g *Gate) leave(p *place) {
 		if p.index >= 0 {
 			heap.Remove(&g.later, p.index)
 		}
-	case placeBehind:
+	case placeBehind, placeHeld:
 	case placeReady:
 		for i, q := range g.ready {
 			if q == p {
@@ -140,6 +144,16 @@ func (g *Gate) wakeDue(now time.Time) {
 			g.ready = append(g.ready, p)
 		}
 	}
+}
+
+// count counts the places in a state.
+func (g *Gate) count(state placeState) (n int) {
+	for _, p := range g.places {
+		if p.state == state {
+			n++
+		}
+	}
+	return n
 }
 
 // timers is a heap of places by due time.

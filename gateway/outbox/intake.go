@@ -28,13 +28,16 @@ type Replies interface {
 	PurgeReplies(ctx context.Context, upTo uint64) error
 }
 
-// IntakeOptions of an Intake; all required but Boundary.
+// IntakeOptions of an Intake; all required but Boundary and Tripped.
 type IntakeOptions struct {
 	Ledger  IntakeLedger
 	Replies Replies
 	Apps    []gateway.Application
 	// Settled is called after each commit, in order; it must be quick.
-	Settled  func([]gateway.Settled)
+	Settled func([]gateway.Settled)
+	// Tripped says that an application does not work as a whole: what fails is
+	// waiting. It must be quick. Nil for never.
+	Tripped  func(app string) bool
 	Boundary func(step string)
 	Now      func() time.Time
 	Log      *zap.Logger
@@ -55,6 +58,9 @@ func NewIntake(o IntakeOptions) *Intake {
 	in := &Intake{o: o, apps: map[string]*gateway.Application{}, moved: make(chan struct{})}
 	for i := range o.Apps {
 		in.apps[o.Apps[i].Name] = &o.Apps[i]
+	}
+	if in.o.Tripped == nil {
+		in.o.Tripped = func(string) bool { return false }
 	}
 	if in.o.Boundary == nil {
 		in.o.Boundary = func(string) {}
@@ -126,7 +132,12 @@ func (in *Intake) decide(p *gateway.Pending, a *gateway.Answer) gateway.Decision
 	if app == nil { // removed from the configuration while its worker lived on
 		app = &gateway.Application{Name: p.App, Tries: 1}
 	}
-	return gateway.DecideBefore(p.Deadline(), app, p.Tries, a, in.o.Now())
+	now := in.o.Now()
+	d := gateway.DecideBefore(p.Deadline(), app, p, a, now)
+	if d.Failed && in.o.Tripped(p.App) {
+		d = d.Spared(app, p, now)
+	}
+	return d
 }
 
 func (in *Intake) log(settled []gateway.Settled) {

@@ -161,7 +161,7 @@ func (r *rig) replied(customer string, replies ...gateway.Reply) {
 	_, err := r.store.Ledger.Settle(r.t.Context(), gateway.ReplyPosition{Created: time.Unix(1, 0), Seq: uint64(r.next)},
 		[]gateway.Settlement{{App: "bot", Conv: r.conv, Answer: gateway.Answer{Event: res.Pending[0].Event, Verdict: gateway.VerdictDone, Replies: replies}}},
 		func(p *gateway.Pending, a *gateway.Answer) gateway.Decision {
-			return gateway.Decide(&app, p.Tries, a, time.Now())
+			return gateway.Decide(&app, p, a, time.Now())
 		}, time.Now())
 	if err != nil {
 		r.t.Fatal(err)

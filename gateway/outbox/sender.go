@@ -50,6 +50,9 @@ type SenderOptions struct {
 	// Merged is told which conversations an answer of a platform showed to be one,
 	// after the commit; it must be quick. Nil for nobody.
 	Merged func([]gateway.Merge)
+	// Stopped says that a message does not leave now, since a person or a rule
+	// stopped it; whoever lets it go wakes its conversation. Nil for none.
+	Stopped func(m *gateway.Message) bool
 	// Concurrency is how many conversations send at once. 0 means 128.
 	Concurrency int
 	// CallTimeout bounds one call; 0 means 15 s.
@@ -98,6 +101,9 @@ func NewSender(o SenderOptions) *Sender {
 	}
 	if o.Merged == nil {
 		o.Merged = func([]gateway.Merge) {}
+	}
+	if o.Stopped == nil {
+		o.Stopped = func(*gateway.Message) bool { return false }
 	}
 	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, hold: map[string]time.Time{},
 		behind: map[string]map[string]struct{}{}}

@@ -22,8 +22,10 @@ const (
 	// call is short, and what did not work at once is tried once more.
 	harmlessTimeout = 5 * time.Second
 	harmlessTries   = 2
-	// behindPoll is a net: those behind another conversation are woken by it.
-	behindPoll = time.Minute
+	// behindPoll is a net: those behind another conversation are woken by it;
+	// stoppedPoll likewise.
+	behindPoll  = time.Minute
+	stoppedPoll = time.Minute
 )
 
 // step does what the conversation's head needs now and returns when to look
@@ -81,6 +83,9 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		if at.After(now) && (!once || now.Before(until)) {
 			return earlier(at, expires)
 		}
+	}
+	if s.o.Stopped(m) {
+		return earlier(now.Add(stoppedPoll), expires)
 	}
 	if m.Window != nil {
 		if opens, _ := m.Window.Around(now); opens.After(now) {

@@ -245,8 +245,10 @@ func readOpenOffer(m *nats.Msg) (gateway.OpenOffer, error) {
 		return gateway.OpenOffer{}, errors.New("direct get: no sequence in the answer")
 	}
 	subject := m.Header.Get("Nats-Subject")
+	rest := subject[:max(strings.LastIndexByte(subject, '.'), 0)]
 	round, _ := strconv.Atoi(m.Header.Get(HeaderRound)) // not ours: round 0, no delivery
 	return gateway.OpenOffer{
+		Account:  rest[strings.LastIndexByte(rest, '.')+1:],
 		Conv:     subject[strings.LastIndexByte(subject, '.')+1:],
 		Delivery: m.Header.Get(HeaderID),
 		Round:    round,

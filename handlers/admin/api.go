@@ -18,6 +18,7 @@ type API interface {
 	Dead
 	Replay
 	Applications
+	Brakes
 	Conversations
 	Doctor
 	Sums
@@ -115,13 +116,18 @@ type ReplayStarted struct {
 	Payloads int64  `json:"payloads"`
 }
 
-// Applications shows the applications and stops and resumes them.
+// Applications shows the applications.
 type Applications interface {
 	Applications(ctx context.Context) ([]ApplicationState, error)
-	// PauseApplication acts at once and survives restarts; pausing a paused
-	// one changes nothing. gateway.ErrNotFound for an unknown name.
-	PauseApplication(ctx context.Context, name, by string) error
-	ResumeApplication(ctx context.Context, name, by string) error
+}
+
+// Brakes stop things and let them go.
+type Brakes interface {
+	// Brakes lists what is stopped.
+	Brakes(ctx context.Context) ([]gateway.Brake, error)
+	// SetBrake acts at once and survives restarts; stopping what is stopped
+	// changes nothing. gateway.ErrNotFound for an unknown name.
+	SetBrake(ctx context.Context, scope gateway.BrakeScope, name, by string, on bool) error
 }
 
 // ApplicationState is an application as it stands.
@@ -135,8 +141,13 @@ type ApplicationState struct {
 	Paused   bool       `json:"paused"`
 	PausedBy string     `json:"paused_by,omitempty"`
 	PausedAt *time.Time `json:"paused_at,omitempty"`
-	// Tripped: the breaker offers only probes.
-	Tripped bool `json:"tripped"`
+	// Tripped: the breaker offers only probes, the next one at ProbeAt.
+	Tripped   bool       `json:"tripped"`
+	TrippedAt *time.Time `json:"tripped_at,omitempty"`
+	ProbeAt   *time.Time `json:"probe_at,omitempty"`
+	// Blocked counts events that hold their conversation although their tries are
+	// spent.
+	Blocked int64 `json:"blocked"`
 	// Pending counts events that wait, Offered those of them in the gate now,
 	// Unacked those handed to a worker; Workers counts waiting pulls.
 	Pending int64 `json:"pending"`

@@ -1,11 +1,7 @@
 package admin
 
 import (
-	"context"
-
 	"github.com/gin-gonic/gin"
-
-	"github.com/causewayhq/causeway/gateway"
 )
 
 func (r *router) apps(c *gin.Context) {
@@ -17,22 +13,6 @@ func (r *router) apps(c *gin.Context) {
 	r.answer(c, struct {
 		Apps []ApplicationState `json:"apps"`
 	}{list(found)}, err)
-}
-
-func (r *router) pause(c *gin.Context)  { r.brake(c, r.API.PauseApplication, true) }
-func (r *router) resume(c *gin.Context) { r.brake(c, r.API.ResumeApplication, false) }
-
-func (r *router) brake(c *gin.Context, set func(ctx context.Context, name, by string) error, paused bool) {
-	p, name := query(c), c.Param("name")
-	if !gateway.ValidName(name) {
-		p.bad("name", "must be the name of an application")
-	}
-	if err := p.err(); err != nil {
-		r.fail(c, err)
-		return
-	}
-	err := set(c.Request.Context(), name, by(c))
-	r.answer(c, gin.H{"name": name, "paused": paused}, err)
 }
 
 // adopt takes over the streams of another store.

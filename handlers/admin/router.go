@@ -35,6 +35,9 @@ type router struct {
 //	POST /api/v1/dead/{id}/drop                 admin
 //	GET  /api/v1/apps                           viewer
 //	POST /api/v1/apps/{name}/pause, /resume     operator
+//	GET  /api/v1/brakes                         viewer; what is stopped
+//	POST /api/v1/brakes/{scope}/{name}/pause    operator; and /resume. Scope app, account,
+//	                                            conversation, or replies with "all" or an application
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
 //	GET  /api/v1/messages                       viewer; ?state limit
@@ -79,6 +82,7 @@ func NewRouter(o Options) http.Handler {
 	viewer.GET("/dead", r.dead)
 	viewer.GET("/dead/:id", r.deadLetter)
 	viewer.GET("/apps", r.apps)
+	viewer.GET("/brakes", r.brakes)
 	viewer.GET("/conversations/:conv", r.conversation)
 	viewer.GET(`/conversations\:find`, r.find)
 	viewer.GET("/messages", r.messages)
@@ -92,8 +96,10 @@ func NewRouter(o Options) http.Handler {
 	operator.POST("/dead/:id/requeue", r.requeue)
 	operator.POST("/dead/requeue", r.requeueAll)
 	operator.GET("/accounts/:name/doctor", r.doctorAccount)
-	operator.POST("/apps/:name/pause", r.pause)
-	operator.POST("/apps/:name/resume", r.resume)
+	operator.POST("/apps/:name/pause", r.brake(true))
+	operator.POST("/apps/:name/resume", r.brake(false))
+	operator.POST("/brakes/:scope/:name/pause", r.brake(true))
+	operator.POST("/brakes/:scope/:name/resume", r.brake(false))
 
 	admin := e.Group("/api/v1", r.allow(RoleAdmin), bounded)
 	admin.POST("/replays/:run/release", r.release)

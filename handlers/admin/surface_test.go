@@ -135,12 +135,12 @@ func (a *api) Applications(context.Context) ([]admin.ApplicationState, error) {
 	return []admin.ApplicationState{{Name: "bot"}}, a.called("apps")
 }
 
-func (a *api) PauseApplication(_ context.Context, name, by string) error {
-	return a.called("pause %s by %s", name, by)
+func (a *api) Brakes(context.Context) ([]gateway.Brake, error) {
+	return []gateway.Brake{{Scope: gateway.BrakeReplies, Name: gateway.BrakeAll, At: at(3), By: "ops"}}, a.called("brakes")
 }
 
-func (a *api) ResumeApplication(_ context.Context, name, by string) error {
-	return a.called("resume %s by %s", name, by)
+func (a *api) SetBrake(_ context.Context, scope gateway.BrakeScope, name, by string, on bool) error {
+	return a.called("brake %s %s %v by %s", scope, name, on, by)
 }
 
 func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.Conversation, error) {

@@ -123,7 +123,7 @@ func (r *botRig) answer(replies ...gateway.Reply) {
 	_, err := r.ledger.Settle(r.Context(), gateway.ReplyPosition{Created: time.Unix(1, 0), Seq: uint64(r.pos)},
 		[]gateway.Settlement{{App: "bot", Conv: r.conv, Answer: gateway.Answer{Event: r.event, Verdict: gateway.VerdictDone, Replies: replies}}},
 		func(p *gateway.Pending, a *gateway.Answer) gateway.Decision {
-			return gateway.Decide(&gateway.Application{Name: "bot", Tries: 1, Replies: true}, p.Tries, a, r.clock.now())
+			return gateway.Decide(&gateway.Application{Name: "bot", Tries: 1, Replies: true}, p, a, r.clock.now())
 		}, r.clock.now())
 	if err != nil {
 		r.Fatal(err)

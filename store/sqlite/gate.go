@@ -9,15 +9,15 @@ import (
 
 // pendingColumns of pendingRows: a row that waits, with its event.
 const (
-	pendingColumns = "p.app, p.lane, p.seq, p.tries, p.next_at, p.round, p.requeue, " + eventColumns
+	pendingColumns = "p.app, p.lane, p.seq, p.tries, p.next_at, p.round, p.requeue, p.blocked_at, " + eventColumns
 	pendingRows    = "pending p CROSS JOIN event e ON e.n = p.n CROSS JOIN conversation v ON v.c = p.c"
 )
 
 func scanPending(r row) gateway.Pending {
-	e := scanEvent(r[7:])
+	e := scanEvent(r[8:])
 	return gateway.Pending{
 		App: r.str(0), Conv: e.Conv, Lane: gateway.Lane(r.int(1)), Seq: r.int(2), N: e.N, Event: e.ID, Run: e.Run,
-		Tries: int(r.int(3)), NextAt: r.time(4), Round: int(r.int(5)), Requeue: int(r.int(6)), Row: e,
+		Tries: int(r.int(3)), NextAt: r.time(4), Round: int(r.int(5)), Requeue: int(r.int(6)), Blocked: r.time(7), Row: e,
 	}
 }
 
@@ -111,30 +111,4 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 		return gateway.Settled{}, err
 	}
 	return out, nil
-}
-
-// Brakes lists what is stopped.
-func (l *Ledger) Brakes(ctx context.Context) (out []gateway.Brake, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
-		return c.query("SELECT scope, name, at, by FROM brake ORDER BY scope, name", func(r row) error {
-			out = append(out, gateway.Brake{Scope: r.str(0), Name: r.str(1), At: r.time(2), By: r.str(3)})
-			return nil
-		})
-	})
-	return out, err
-}
-
-// SetBrake stops or releases something, durable.
-func (l *Ledger) SetBrake(ctx context.Context, b gateway.Brake, on bool) error {
-	return l.write(ctx, true, 0, func(c *conn) error {
-		q, what, args := "DELETE FROM brake WHERE scope = ? AND name = ?", "resume", []any{b.Scope, b.Name}
-		if on {
-			q, what = "INSERT INTO brake (scope, name, at, by) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", "pause"
-			args = append(args, b.At, b.By)
-		}
-		if _, err := c.exec(q, args...); err != nil {
-			return err
-		}
-		return audit(c, b.At, b.By, what, b.Scope+" "+b.Name)
-	})
 }

@@ -114,13 +114,15 @@ func pendingStates(c *conn, out *gateway.Conversation, key int64, ns []int64) er
 		if err != nil || !found {
 			return err
 		}
-		err = c.query("SELECT n FROM pending WHERE app = ? AND c = ?", func(r row) error {
+		err = c.query("SELECT n, blocked_at > 0 FROM pending WHERE app = ? AND c = ?", func(r row) error {
 			if i, ok := at[r.int(0)]; ok {
 				e := &out.Events[i]
 				if e.States == nil {
 					e.States = make(map[string]gateway.EventState)
 				}
-				e.States[app] = gateway.EventPending
+				if e.States[app] = gateway.EventPending; r.int(1) == 1 {
+					e.States[app] = gateway.EventBlocked
+				}
 			}
 			return nil
 		}, app, key)

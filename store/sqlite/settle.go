@@ -115,9 +115,9 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pend
 	switch d.State {
 	case gateway.EventPending:
 		p := was
-		p.Tries, p.NextAt, p.Round = d.Tries, fromNanos(nanos(d.NextAt)), was.Round+1
-		_, err = w.c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ? WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
-			p.Tries, p.NextAt, p.Round, p.App, key, int64(p.Lane), p.Seq)
+		p.Tries, p.NextAt, p.Round, p.Blocked = d.Tries, fromNanos(nanos(d.NextAt)), was.Round+1, fromNanos(nanos(d.Blocked))
+		_, err = w.c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ?, blocked_at = ? WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
+			p.Tries, p.NextAt, p.Round, p.Blocked, p.App, key, int64(p.Lane), p.Seq)
 		w.l.book.retried(key, &p)
 		out.Head = q.head()
 		return err

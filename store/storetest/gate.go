@@ -142,4 +142,84 @@ func gateBrakes(w *world) {
 	log, err := w.l.AuditLog(w.ctx, 10)
 	w.must(err)
 	w.same("audit entries", len(log), 3)
+	loop := gateway.Brake{Scope: gateway.BrakeConversation, Name: "conv", At: w.now, By: "gateway", Reason: "loop"}
+	w.must(w.l.SetBrake(w.ctx, loop, true))
+	w.must(w.l.SetBrake(w.ctx, b, true)) // of another scope
+	got, err = w.l.Brakes(w.ctx)
+	w.must(err)
+	w.same("brakes of two scopes", got, []gateway.Brake{b, loop})
+}
+
+func gateBreakers(w *world) {
+	list := func() []gateway.Breaker {
+		got, err := w.l.Breakers(w.ctx)
+		w.must(err)
+		return got
+	}
+	b := gateway.Breaker{App: "bot", Since: w.now, ProbeAt: w.now.Add(5 * time.Second), Wait: 5 * time.Second}
+	w.must(w.l.SetBreaker(w.ctx, b))
+	w.same("tripped", list(), []gateway.Breaker{b})
+	b.ProbeAt, b.Wait = w.now.Add(time.Minute), 10*time.Second
+	w.must(w.l.SetBreaker(w.ctx, b))
+	w.same("probed", list(), []gateway.Breaker{b})
+	w.must(w.l.SetBreaker(w.ctx, gateway.Breaker{App: "bot"}))
+	w.same("closed", len(list()), 0)
+}
+
+// gateBlocked: since when an event blocks is kept with it, and gone when it is
+// requeued.
+func gateBlocked(w *world) {
+	p := w.relay(w.message("a1", "1")).Pending[0]
+	w.relay(w.message("a2", "1"), w.message("b1", "2"))
+	blocked := func() int64 {
+		n, err := w.l.Blocked(w.ctx)
+		w.must(err)
+		return n["bot"]
+	}
+	since := w.now
+	s := w.answer(p, gateway.Decision{State: gateway.EventPending, Reason: "blocked", Tries: 4, NextAt: w.later(time.Minute), Blocked: since})
+	want := p
+	want.Tries, want.Round, want.NextAt, want.Blocked = 4, 1, w.now, since
+	w.same("the head", *s.Head, want)
+	w.same("blocked", blocked(), int64(1))
+	heads, err := w.l.Heads(w.ctx, "bot", "", 10)
+	w.must(err)
+	at := slices.IndexFunc(heads, func(h gateway.Pending) bool { return h.Conv == p.Conv })
+	w.same("as it is read", heads[at], want)
+	c, err := w.l.Conversation(w.ctx, p.Conv, 10)
+	w.must(err)
+	w.same("as it is shown", [2]gateway.EventState{c.Events[0].States["bot"], c.Events[1].States["bot"]}, [2]gateway.EventState{gateway.EventBlocked, gateway.EventPending})
+	r, err := w.l.Resolve(w.ctx, want, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonBlockFor, Tries: 5}, w.now)
+	w.must(err)
+	w.same("blocked afterwards", blocked(), int64(0))
+	re, err := w.l.Requeue(w.ctx, r.Dead, "ops", w.now)
+	w.must(err)
+	w.same("requeued", [2]bool{re.Pending.Blocked.IsZero(), re.Pending.Tries == 0}, [2]bool{true, true})
+	w.balanced()
+}
+
+func gateReround(w *world) {
+	ps := w.relay(w.message("a1", "1"), w.message("b1", "2"), w.message("c1", "3"), w.message("c2", "3")).Pending
+	w.answer(ps[1], done())
+	old := ps[0]
+	old.Round = 7
+	got, err := w.l.Reround(w.ctx, []gateway.Pending{old, ps[1], ps[2]})
+	w.must(err)
+	want := ps[2]
+	want.Round = 1
+	w.same("rows with a new round", got, []gateway.Pending{want})
+	heads, err := w.l.Heads(w.ctx, "bot", "", 10)
+	w.must(err)
+	rounds := map[string]int{}
+	for _, h := range heads {
+		rounds[h.Event] = h.Round
+	}
+	w.same("rounds", rounds, map[string]int{"ev_a1": 0, "ev_c1": 1})
+	// An answer to the round before counts; a decision of the gate about it is late.
+	r, err := w.l.Resolve(w.ctx, ps[2], gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonSilent}, w.now)
+	w.must(err)
+	w.same("the round before is late", r.Late, true)
+	s := w.answer(ps[2], done("hello"))
+	w.same("its answer counts", [2]any{s.Late, s.Head.Event}, [2]any{false, "ev_c2"})
+	w.balanced()
 }
