@@ -24,7 +24,7 @@ func (c *cli) archiveCommand() *cobra.Command {
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	archive.AddCommand(c.archiveListCommand(), c.archiveShowCommand())
+	archive.AddCommand(c.archiveListCommand(), c.archiveShowCommand(), c.archiveExportCommand())
 	return archive
 }
 

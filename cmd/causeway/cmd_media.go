@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -118,14 +119,14 @@ must not exist. It is what a customer sent: nothing has looked for viruses in it
 				if err != nil {
 					return failed(err)
 				}
-				if err = a.download(cmd.Context(), f, "media", args[0]); err != nil {
+				if err = a.download(cmd.Context(), f, nil, "media", args[0]); err != nil {
 					_ = f.Close()
 					_ = os.Remove(out) // nothing half
 					return err
 				}
 				return failed(f.Close())
 			}
-			return a.download(cmd.Context(), to, "media", args[0])
+			return a.download(cmd.Context(), to, nil, "media", args[0])
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to this path")
@@ -165,14 +166,14 @@ func (c *cli) mediaPutCommand() *cobra.Command {
 }
 
 // download writes the bytes that a route answers with.
-func (a *adminClient) download(ctx context.Context, w io.Writer, path ...string) error {
-	res, err := a.open(ctx, http.MethodGet, "", nil, 0, path)
+func (a *adminClient) download(ctx context.Context, w io.Writer, query url.Values, path ...string) error {
+	res, err := a.open(ctx, http.MethodGet, "", nil, 0, query, path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = res.Body.Close() }()
 	if _, err := io.Copy(w, res.Body); err != nil {
-		return failed(errors.New("the connection or the output broke before the end of the file"))
+		return failed(errors.New("the connection or the output broke before the end"))
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func (a *adminClient) upload(ctx context.Context, name, kind string) (json.RawMe
 	if err != nil {
 		return nil, failed(err)
 	}
-	res, err := a.open(ctx, http.MethodPost, kind, f, st.Size(), []string{"media"})
+	res, err := a.open(ctx, http.MethodPost, kind, f, st.Size(), nil, []string{"media"})
 	if err != nil {
 		return nil, err
 	}
@@ -201,8 +202,8 @@ func (a *adminClient) upload(ctx context.Context, name, kind string) (json.RawMe
 }
 
 // open makes a call whose body or answer is a file; the caller closes the answer.
-func (a *adminClient) open(ctx context.Context, method, kind string, body io.Reader, size int64, path []string) (*http.Response, error) {
-	target, err := a.route(nil, path)
+func (a *adminClient) open(ctx context.Context, method, kind string, body io.Reader, size int64, query url.Values, path []string) (*http.Response, error) {
+	target, err := a.route(query, path)
 	if err != nil {
 		return nil, err
 	}

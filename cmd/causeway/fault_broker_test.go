@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/worker"
 )

@@ -93,35 +93,46 @@ func (r *replays) round(ctx context.Context) (ok bool) {
 
 // work hands out what a run reads. It ends at the run's bound.
 func (r *replays) work(ctx context.Context, run *gateway.ReplayRun) (payloads int, err error) {
+	err = r.each(ctx, run, func(p *gateway.Payload) error {
+		r.a.o.Boundary("replay.read")
+		_, err := r.a.relay.Replay(ctx, run.ID, run.Conv, p)
+		switch {
+		case errors.Is(err, gateway.ErrConflict): // sealed or dead: nothing to hand out
+		case err != nil:
+			return err
+		default:
+			payloads++
+		}
+		r.a.o.Boundary("replay.relayed")
+		return nil
+	})
+	return payloads, err
+}
+
+// each reads what a run names, in order, up to its bound.
+func (r *replays) each(ctx context.Context, run *gateway.ReplayRun, do func(*gateway.Payload) error) error {
 	next, err := r.pages(ctx, run)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var after int64
 	for {
 		list, err := next(ctx, after)
 		if err != nil || len(list) == 0 {
-			return payloads, err
+			return err
 		}
 		for _, pos := range list {
 			if pos > run.UpTo {
-				return payloads, nil
+				return nil
 			}
 			after = pos
 			p, err := r.a.archive.Get(ctx, pos)
 			if err != nil {
-				return payloads, err
+				return err
 			}
-			r.a.o.Boundary("replay.read")
-			_, err = r.a.relay.Replay(ctx, run.ID, run.Conv, p)
-			switch {
-			case errors.Is(err, gateway.ErrConflict): // sealed or dead: nothing to hand out
-			case err != nil:
-				return payloads, err
-			default:
-				payloads++
+			if err := do(p); err != nil {
+				return err
 			}
-			r.a.o.Boundary("replay.relayed")
 		}
 	}
 }
@@ -211,16 +222,16 @@ func (r *replays) asks(ctx context.Context, q admin.ReplayRequest) (run gateway.
 		if p, err := r.a.archive.Get(ctx, pos); err != nil || p.ReceivedAt.UnixMilli() != received.UnixMilli() {
 			return run, fmt.Errorf("payload: %w", gateway.ErrNotFound)
 		}
-		run.Pos, run.UpTo, run.What = pos, max(pos, at.Pos), "payload "+q.Payload
+		run.Pos, run.UpTo = pos, max(pos, at.Pos)
 	case q.Conv != "":
 		if _, err := r.a.ledger.Conversation(ctx, q.Conv, 1); err != nil {
 			return run, err
 		}
-		run.Conv, run.What = q.Conv, "conversation "+q.Conv
+		run.Conv = q.Conv
 	default:
 		run.Since, run.Until, run.Endpoint = *q.Since, *q.Until, q.Endpoint
-		run.What = fmt.Sprintf("range %s to %s %s", q.Since.UTC().Format(time.RFC3339), q.Until.UTC().Format(time.RFC3339), q.Endpoint)
 	}
+	run.What = q.Target()
 	return run, nil
 }
 

@@ -234,14 +234,22 @@ func (r *Relay) again(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
+// Read decodes a payload with today's code and keys, as a replay does, and changes
+// nothing. Conversations and places are the ledger's to say: Conv and Seq are empty.
+// gateway.ErrConflict for one that cannot be decoded.
+func (r *Relay) Read(ctx context.Context, p *gateway.Payload) (gateway.RelayedPayload, error) {
+	rp := r.read(p)
+	if rp.State != "" {
+		return rp, fmt.Errorf("payload cannot be replayed, it is %s: %w", rp.State, gateway.ErrConflict)
+	}
+	return rp, r.knownMedia(ctx, &rp)
+}
+
 // Replay reads payloads for a run. It is called by the admin side, in the order
 // of pos; running it again for the same run makes nothing twice.
 func (r *Relay) Replay(ctx context.Context, run, onlyConv string, p *gateway.Payload) (gateway.RelayResult, error) {
-	rp := r.read(p)
-	if rp.State != "" {
-		return gateway.RelayResult{}, fmt.Errorf("payload cannot be replayed, it is %s: %w", rp.State, gateway.ErrConflict)
-	}
-	if err := r.knownMedia(ctx, &rp); err != nil {
+	rp, err := r.Read(ctx, p)
+	if err != nil {
 		return gateway.RelayResult{}, err
 	}
 	var sum gateway.RelayResult

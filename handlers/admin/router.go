@@ -24,6 +24,7 @@ type router struct {
 //	GET  /metrics                               viewer
 //	GET  /api/v1/payloads                       viewer; ?endpoint since until before limit
 //	GET  /api/v1/payloads/{id}                  viewer; ?body=1 operator, audited
+//	GET  /api/v1/events                         operator, audited; ?payload conv since until endpoint; JSON lines
 //	GET  /api/v1/rejects, /rejects/{id}         viewer
 //	POST /api/v1/rejects/{id}/readmit           operator
 //	POST /api/v1/rejects/readmit                operator; ?endpoint
@@ -110,6 +111,9 @@ func NewRouter(o Options) http.Handler {
 	}
 	if a, ok := o.API.(Submissions); ok {
 		r.submissionRoutes(a, e, viewer, operator)
+	}
+	if x, ok := o.API.(Exports); ok {
+		operator.GET("/events", func(c *gin.Context) { r.export(c, x) })
 	}
 	if m, ok := o.API.(Media); ok {
 		r.mediaRoutes(m, viewer, e.Group("/api/v1", r.allow(RoleViewer), patient), e.Group("/api/v1", r.allow(RoleOperator), patient))
