@@ -38,7 +38,8 @@ type Identity struct {
 	// Kind is "bsuid", "phone", "userid", "external_userid" (a customer of
 	// WeCom), "conversation" (the platform's own id of a single chat), "group" or
 	// "account", or names the key of a state that is not a conversation's:
-	// "customer", "chat", "tag", "member", "approval", "living", "kf", "session".
+	// "customer", "chat", "tag", "member", "approval", "living", "kf", "session",
+	// "audit" (who talks in records of WeCom's chat archive).
 	// Those stand in ChatAccount only.
 	Kind string `json:"kind"`
 	// Value is the form compared: case folded where the platform folds case.

@@ -86,7 +86,7 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
 			return "", "", usageError("that is not a phone number; write digits with the country code, or give --kind")
 		}
-	case "bsuid", "userid", "external_userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf", "session":
+	case "bsuid", "userid", "external_userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf", "session", "audit":
 		if identity == "" {
 			return "", "", usageError("the identity is empty")
 		}

@@ -145,8 +145,8 @@ func (d *directory) Applications() []gateway.Application { return d.apps }
 // Decode is for the relay: a payload of an endpoint that is not configured any
 // more stays sealed until it is.
 func (d *directory) Decode(p *gateway.Payload) ([]gateway.Item, string, error) {
-	if wecom.IsPage(p) {
-		items, err := wecom.DecodePage(p)
+	if decode := wecom.Fetched(p); decode != nil {
+		items, err := decode(p)
 		return items, "", err
 	}
 	e, ok := d.endpoint(p.Platform, p.Endpoint)

@@ -31,7 +31,7 @@ func (r *router) find(c *gin.Context) {
 	platform := p.word("platform", "whatsapp", "wecom", "unified")
 	account := p.name("account")
 	id := gateway.Identity{Kind: p.word("kind", "bsuid", "phone", "userid", "external_userid", "conversation", "group", "account",
-		"member", "customer", "chat", "tag", "approval", "living", "kf", "session"), Value: p.text("identity")}
+		"member", "customer", "chat", "tag", "approval", "living", "kf", "session", "audit"), Value: p.text("identity")}
 	if len(id.Value) > maxIdentity || !utf8.ValidString(id.Value) {
 		p.bad("identity", "must be at most 256 bytes of UTF-8")
 	}

@@ -1,8 +1,6 @@
 package unified
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -24,11 +22,8 @@ const (
 // it may be a credential of ours that is wrong, or the vendor does not know itself.
 // Success that does not say so in the vendor's words leaves the outcome unknown.
 func (c *Client) answered(m *gateway.Message, resp *egress.Response, to string) gateway.Outcome {
-	s := &scope{ofRoot: map[*path]string{}}
-	if json.Valid(resp.Body) {
-		s.root = bytes.TrimSpace(resp.Body)
-		s.item = s.root
-	}
+	root := readJSON(resp.Body)
+	s := &scope{item: root, root: root, ofRoot: map[*path]string{}}
 	success := resp.Status >= 200 && resp.Status < 300
 	said, code := c.sender.ok.first(s), c.sender.code.first(s)
 	taken := slices.Contains(c.sender.okValues, said)

@@ -127,6 +127,7 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{200, `{"code":0,"data":{"msgId":9007199254740993}}`, 1, "accepted 9007199254740993 "},
 		{200, ` {"code":"0"} `, 1, "accepted  "},
+		{200, "\xef\xbb\xbf{\"code\":0,\"data\":{\"msgId\":\"a\xd4\"}}", 1, "accepted a\ufffd "},
 		{201, `{"code":0,"data":{"msgId":{"x":1}}}`, 1, "accepted  "},
 		{200, `{"code":1002,"msg":"no such chat S:1_2, hello"}`, 1, "rejected 1002 "},
 		{200, `{"code":500}`, 1, "retry 500 pair"},

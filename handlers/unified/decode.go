@@ -1,7 +1,6 @@
 package unified
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -80,14 +78,10 @@ func (s *scope) text(p *path) string {
 // object or list, or has more than 10,000 items. keyFP is empty: nothing is
 // encrypted.
 func (e *Endpoint) Decode(p *gateway.Payload) (items []gateway.Item, keyFP string, err error) {
-	body := bytes.TrimPrefix(p.Body, []byte("\xef\xbb\xbf"))
-	if !utf8.Valid(body) {
-		body = bytes.ToValidUTF8(body, []byte("\ufffd"))
-	}
-	if !json.Valid(body) {
+	root := readJSON(p.Body)
+	if root == nil {
 		return nil, "", fmt.Errorf("%w: the body is not JSON", gateway.ErrUndecodable)
 	}
-	root := value(bytes.TrimSpace(body))
 	var parts []scope
 	switch {
 	case root.isObject():

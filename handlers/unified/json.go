@@ -4,12 +4,25 @@ import (
 	"bytes"
 	"encoding/json"
 	"iter"
+	"unicode/utf8"
 )
 
-// value is one JSON value as it stands in a document that json.Valid accepted; nil
-// for none. Nothing is decoded before it is asked for, so numbers keep their
+// value is one JSON value as it stands in a document; nil for none. Nothing is decoded before it is asked for, so numbers keep their
 // digits and what is not asked for costs a look at each byte.
 type value []byte
+
+// readJSON is the value of a whole document, without a byte order mark and with
+// U+FFFD for what is not UTF-8, as the JSON library has it; nil for what is no JSON.
+func readJSON(doc []byte) value {
+	doc = bytes.TrimPrefix(doc, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(doc) {
+		doc = bytes.ToValidUTF8(doc, []byte("\ufffd"))
+	}
+	if !json.Valid(doc) {
+		return nil
+	}
+	return bytes.TrimSpace(doc)
+}
 
 // text is a text's content, a number as it is written, true or false. What is
 // null, empty, an object or a list has none.

@@ -178,6 +178,22 @@
 // Pictures in a stream (msg_item) are not sent. Found in doubt: how often the platform
 // asks, what it shows of a stream that ends empty, and the codes of response_url.
 //
+// A robot may have its callbacks come by a long connection instead (101463): frames
+// around the same documents, read by DecodeFrame.
+//
 // The webhook of a group ("robot") only sends: 91770. Its key stands in the address;
 // the 21st message in a minute waits here.
+//
+// # Records of the chat archive
+//
+// The archive (msgaudit, 91774) has what members and customers wrote to each other,
+// read with a library of WeCom's in C, in a process of its own. DecodeRecord reads
+// what that hands over: notices, since nobody in them speaks to us, and none of them
+// has an id that anything else has. Keys are a:<msgid>; times are milliseconds. What
+// is not written down in the samples is read loosely: "switch" names a member in
+// "user", ids that begin with wm, wo or wb and have 32 characters are no members'.
+//
+// Neither the long connection nor the archive is called by this release. Their
+// payloads decode wherever they come from, by the endpoint they are archived under
+// (Fetched), so that what brings them needs to know nothing of events.
 package wecom

@@ -20,11 +20,24 @@ const (
 
 // PageEndpoint is the Endpoint of the pages of an account; no callback URL can
 // have such a name.
-func PageEndpoint(account string) string { return "kf:" + account }
+func PageEndpoint(account string) string { return pagePrefix + account }
 
-// IsPage says whether a payload is a page that Puller archived.
-func IsPage(p *gateway.Payload) bool {
-	return p.Platform == "wecom" && strings.HasPrefix(p.Endpoint, "kf:")
+const pagePrefix = "kf:"
+
+// Fetched is the decoder of a payload that no callback brought: a page that Puller
+// archived, a frame of a robot's long connection, a record of the chat archive; nil
+// for callbacks.
+func Fetched(p *gateway.Payload) func(*gateway.Payload) ([]gateway.Item, error) {
+	switch {
+	case p.Platform != "wecom":
+	case strings.HasPrefix(p.Endpoint, pagePrefix):
+		return DecodePage
+	case strings.HasPrefix(p.Endpoint, framePrefix):
+		return DecodeFrame
+	case strings.HasPrefix(p.Endpoint, recordPrefix):
+		return DecodeRecord
+	}
+	return nil
 }
 
 // syncPage is what kf/sync_msg answers. Source: WeCom 94670.

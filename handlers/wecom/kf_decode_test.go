@@ -28,10 +28,7 @@ func kfPage(body string, since time.Time) *gateway.Payload {
 func decodePage(t testing.TB, body string, since time.Time) []gateway.Item {
 	t.Helper()
 	p := kfPage(body, since)
-	if !wecom.IsPage(p) {
-		t.Fatal("a page is not known as one")
-	}
-	items, err := wecom.DecodePage(p)
+	items, err := wecom.Fetched(p)(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,8 +95,8 @@ func toldKf(it *gateway.Item) string {
 	return b.String()
 }
 
-// The samples: six events whose ids stand inside, a type that nobody knows, and a
-// page without messages.
+// The samples in short: six events whose ids stand inside, a type that nobody knows,
+// and a page without messages. See TestFetchedSamples.
 func TestKfSamples(t *testing.T) {
 	for file, want := range map[string][]string{
 		"kf_page_events.json": {
@@ -232,7 +229,7 @@ func TestKfUndecodable(t *testing.T) {
 			wantErr(t, err, gateway.ErrUndecodable)
 		}
 	}
-	if wecom.IsPage(&gateway.Payload{Platform: "wecom", Endpoint: "corp"}) || wecom.IsPage(&gateway.Payload{Platform: "whatsapp", Endpoint: "kf:x"}) {
+	if wecom.Fetched(&gateway.Payload{Platform: "wecom", Endpoint: "corp"}) != nil || wecom.Fetched(&gateway.Payload{Platform: "whatsapp", Endpoint: "kf:x"}) != nil {
 		t.Error("a callback is taken for a page")
 	}
 }

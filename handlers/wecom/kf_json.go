@@ -50,6 +50,15 @@ func (o object) id(name string) string {
 	return s
 }
 
+// texts is a list of texts; what is none in it, or no list, is nothing.
+func (o object) texts(name string) []string {
+	var list []string
+	if json.Unmarshal(o[name], &list) != nil {
+		return nil
+	}
+	return list
+}
+
 // validRaw is a part of a page as an event may hold it: valid JSON may have bytes
 // inside its strings that are not UTF-8.
 func validRaw(raw json.RawMessage) json.RawMessage { return bytes.ToValidUTF8(raw, []byte("\ufffd")) }

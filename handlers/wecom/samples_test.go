@@ -149,26 +149,43 @@ type golden struct {
 	Event   json.RawMessage `json:"event"`
 }
 
-// TestGolden compares the events of every sample byte by byte. Run with
+// TestGolden compares the events of every sample that has one byte by byte, however
+// it comes: by a callback of an app or of a robot, or fetched. Run with
 // UPDATE_GOLDEN=1 to write the files anew, and read the diff.
 func TestGolden(t *testing.T) {
-	var names []string
+	decoded := map[string][]gateway.Item{}
 	for _, s := range samples(t) {
 		if s.Class != "hostile" {
-			names = append(names, s.File)
+			decoded[s.File] = []gateway.Item{decode(t, read(t, s.File))}
 		}
 	}
-	for _, name := range names {
+	for _, s := range botSamples(t) {
+		if s.Class != "poll" && s.Expect == "ok" {
+			items, err := decodeBots(t, read(t, s.File))
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoded[s.File] = items
+		}
+	}
+	for _, s := range fetchedSamples(t) {
+		if items := fetched(t, fetchedSample(t, s.File)); len(items) > 0 {
+			decoded[s.File] = items
+		}
+	}
+	for name, items := range decoded {
 		t.Run(name, func(t *testing.T) {
-			it := decode(t, read(t, name))
 			var b bytes.Buffer
 			enc := json.NewEncoder(&b)
 			enc.SetEscapeHTML(false)
 			enc.SetIndent("", " ")
-			if err := enc.Encode(golden{it.AccountID, it.Key, it.Chat, published(t, &it)}); err != nil {
-				t.Fatal(err)
+			for i := range items {
+				it := &items[i]
+				if err := enc.Encode(golden{it.AccountID, it.Key, it.Chat, published(t, it)}); err != nil {
+					t.Fatal(err)
+				}
 			}
-			path := filepath.Join("testdata", "golden", strings.TrimSuffix(name, ".xml")+".json")
+			path := filepath.Join("testdata", "golden", strings.TrimSuffix(strings.TrimSuffix(name, ".xml"), ".json")+".json")
 			if os.Getenv("UPDATE_GOLDEN") != "" {
 				if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 					t.Fatal(err)
@@ -184,7 +201,7 @@ func TestGolden(t *testing.T) {
 		})
 	}
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*.json"))
-	if err != nil || len(files) != len(names) {
-		t.Errorf("%d golden files for %d samples, %v", len(files), len(names), err)
+	if err != nil || len(files) != len(decoded) {
+		t.Errorf("%d golden files for %d samples, %v", len(files), len(decoded), err)
 	}
 }
