@@ -211,6 +211,12 @@ type Account struct {
 	GUID    string           `yaml:"guid,omitempty" validate:"required_if=Platform unified,excluded_unless=Platform unified,max=256"`
 	Headers []Header         `yaml:"headers,omitempty" validate:"excluded_unless=Platform unified,dive"`
 	Send    *unified.Sending `yaml:"send,omitempty" validate:"excluded_unless=Platform unified"`
+	// MediaHosts are where the files may lie whose addresses callbacks name
+	// (media_url): names, "*.name" for all below one, called by https; or the host and
+	// port of api_base, called as that is. MediaHeader goes with each such call, but
+	// not to what is below a "*". [none: no file of the account is fetched]
+	MediaHosts  []string `yaml:"media_hosts,omitempty" validate:"excluded_unless=Platform unified"`
+	MediaHeader *Header  `yaml:"media_header,omitempty" validate:"excluded_unless=Platform unified"`
 }
 
 // Application is one consumer of events.

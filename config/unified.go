@@ -117,8 +117,18 @@ func (r *rules) unifiedEndpoint(i int, e *Endpoint) {
 
 // unifiedAccount checks what an account of platform unified needs.
 func (r *rules) unifiedAccount(at string, a *Account) {
+	if a.Platform != "unified" {
+		return
+	}
+	for i, host := range a.MediaHosts {
+		if !unified.ValidMediaHost(a.APIBase, host) {
+			r.wrong(fmt.Sprintf("%s.media_hosts[%d]", at, i), `must be a host's name in lower case such as files.vendor.example, "*." and a name for all below it, or the host and port of api_base`)
+		}
+	}
+	if a.MediaHeader != nil && len(a.MediaHosts) == 0 {
+		r.wrong(at+".media_header", "goes with calls to media_hosts, and there are none; name them, or leave this out")
+	}
 	switch {
-	case a.Platform != "unified":
 	case a.Send == nil:
 		if len(a.Headers) > 0 {
 			r.wrong(at+".headers", "are for calls, of which send tells; name it, or leave this out")

@@ -10,7 +10,9 @@ import (
 
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/handlers/sandbox"
+	"github.com/causewayhq/causeway/handlers/unified"
 	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
 )
 
@@ -160,13 +162,14 @@ func TestMediaLife(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, fetch := range []bool{true, false} {
-		a := &app{o: appOptions{Config: &config.Config{Media: config.Media{Fetch: fetch}}}}
-		for platform, want := range map[string]time.Duration{"whatsapp": 7 * day, "wecom": 3 * day, "unified": 0} {
+		a := &app{o: appOptions{Config: &config.Config{Media: config.Media{Fetch: fetch}}}, dir: &directory{media: map[string]media.Source{"unified/hosts": &unified.Media{}}}}
+		for account, want := range map[string]time.Duration{"whatsapp/a": 7 * day, "wecom/a": 3 * day, "unified/none": 0, "unified/hosts": day} {
 			if !fetch {
 				want = 0
 			}
-			if got := a.mediaLife(platform); got != want {
-				t.Errorf("%s, fetch %v: %v, want %v", platform, fetch, got, want)
+			platform, name, _ := strings.Cut(account, "/")
+			if got := a.mediaLife(platform, name); got != want {
+				t.Errorf("%s, fetch %v: %v, want %v", account, fetch, got, want)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"slices"
@@ -127,6 +128,54 @@ func TestUnifiedEchoes(t *testing.T) {
 		t.Errorf("doctor does not tell of what is undecided:\n%s", out)
 	}
 	for _, secret := range []string{cred.CallbackToken, cred.APIToken, "7881300000000001", "the last word"} {
+		if strings.Contains(w.said(), secret) {
+			t.Errorf("the log holds %q", secret)
+		}
+	}
+}
+
+// Files of a vendor's gateway: one comes by its address and the account's header, and
+// a notice says so; one that is not there any more and one that lies where nobody
+// allowed it end with a reason. The bytes are the admin's, the credential is nobody's.
+func TestUnifiedMedia(t *testing.T) {
+	begin(t)
+	w, vendor, cred := newUnifiedCase(t, worldOptions{apps: appFiles})
+	picture := append([]byte("\x89PNG\r\n\x1a\n"), bytes.Repeat([]byte("pixel"), 50_000)...)
+	gone := vendor.AddFile("image/png", []byte("x"))
+	vendor.RemoveFile(gone)
+	want := map[string]string{}
+	for conv, c := range map[string][2]string{"S:1_2": {vendor.AddFile("image/png", picture), ""}, "S:1_3": {gone, "gone"},
+		"S:1_4": {"https://elsewhere.example/x.png", "forbidden_address"}, "S:1_5": {w.api + "/api/v1/media", "forbidden_address"}} {
+		_, body, err := vendor.Make(unifiedtest.Event{Kind: "image", From: conv, Media: c[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _, err := vendor.Post(t.Context(), body); err != nil || status != http.StatusOK {
+			t.Fatal(status, err)
+		}
+		want[conv] = c[1]
+	}
+	list := w.mediaDone(60*time.Second, len(want))
+	w.settled(30 * time.Second)
+	for conv, reason := range want {
+		c := w.conversation("unified", cred.Account, "conversation", conv)
+		got := w.media("&event=" + c.Events[0].Event)
+		if len(got) != 1 || got[0].Reason != reason || (got[0].State == "ready") != (reason == "") {
+			t.Errorf("%s: %+v, want %q", conv, got, reason)
+		}
+		if reason == "" {
+			if status, b := w.raw(http.MethodGet, "/api/v1/media/"+got[0].File, testToken, nil); status != http.StatusOK || b != string(picture) {
+				t.Errorf("the bytes: %d, %d of them", status, len(b))
+			}
+		}
+		if !slices.ContainsFunc(c.Events, func(ev gateway.ConversationEvent) bool { return ev.Kind == gateway.KindNotice && ev.Type == "media" && ev.Seq == 2 }) {
+			t.Errorf("%s: no notice: %+v", conv, c.Events)
+		}
+	}
+	if n := vendor.FileCalls(); len(list) != len(want) || n != 4 { // a file that is gone is asked for three times
+		t.Errorf("%d files, %d calls", len(list), n)
+	}
+	for _, secret := range []string{cred.APIToken, "elsewhere.example", "/files/"} {
 		if strings.Contains(w.said(), secret) {
 			t.Errorf("the log holds %q", secret)
 		}

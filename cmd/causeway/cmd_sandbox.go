@@ -84,6 +84,7 @@ and of the fake vendor's gateway, which runs with --unified-listen, and is the o
   POST colleague             {"conversation","text"}: a colleague writes by hand, in our name
   POST simulate              {"kind","variant","from",…}: a callback of any kind that
                              causeway simulate unified --list names
+  POST media                 {"mime","text"}: a file of the vendor's; its address, as "media" of a simulate
   PUT  plays                 {"plays"}: whether our messages come back with our marker, with the
                              id of the answer, as if by hand (manual), or not at all (nothing)
   POST deliver               any JSON: proven and delivered

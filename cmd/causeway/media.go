@@ -12,6 +12,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/handlers/egress"
+	"github.com/causewayhq/causeway/handlers/unified"
 	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
 	"github.com/causewayhq/causeway/store"
@@ -29,6 +30,16 @@ func (d *directory) addMedia(acc *config.Account, m config.Media, out *egress.Cl
 		return errors.New("api_base is not a URL") // its own words hold the URL
 	}
 	o := egress.FetchOptions{Timeout: m.Timeout, Idle: m.IdleTimeout}
+	if acc.Platform == "unified" {
+		if len(acc.MediaHosts) > 0 { // else nobody says where a file may lie
+			o.Route = unified.MediaRoute(acc.APIBase, acc.MediaHosts)
+			if h := acc.MediaHeader; h != nil {
+				o.Token, o.TokenHeader, o.TokenHosts = h.Value.Reveal(), h.Name, unified.MediaTokenHosts(o.Route)
+			}
+			d.media["unified/"+acc.Name] = unified.NewMedia(egress.NewFetcher(o), o.Token != "", now)
+		}
+		return nil
+	}
 	if acc.Platform == "wecom" && acc.Kind == "aibot" {
 		o.Route = egress.Route{Hosts: wecom.BotMediaHosts(), Base: base}
 		d.media["wecom/"+acc.Name], err = wecom.NewBotMedia(d.botRing, egress.NewFetcher(o))
@@ -91,10 +102,12 @@ func (a *app) wireMedia() {
 	a.dir.files.open.Store(&open)
 }
 
-// mediaLife is how long a platform's media ids live; 0 where nothing is fetched.
-func (a *app) mediaLife(platform string) time.Duration {
+// mediaLife is how long an account's media ids live; 0 where nothing is fetched.
+func (a *app) mediaLife(platform, account string) time.Duration {
 	switch {
 	case !a.o.Config.Media.Fetch:
+	case platform == "unified" && a.dir.source(platform, account) != nil:
+		return unified.MediaLife
 	case platform == "whatsapp":
 		return whatsapp.MediaLife
 	case platform == "wecom":

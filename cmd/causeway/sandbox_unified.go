@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -85,7 +86,17 @@ func (u *unifiedCredentials) accountYAML() string {
         - {code: "429", means: rate}
         - {code: "500", means: retry}
         - {code: "1002", means: rejected}
-`, u.Account, u.GUID, u.APIBase, u.APIToken)
+    media_hosts: [%q]
+    media_header: {name: X-Hub-Token, value: %q}
+`, u.Account, u.GUID, u.APIBase, u.APIToken, hostOf(u.APIBase), u.APIToken)
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // vendor makes the fake vendor: that of a configuration, if it has one, else that of
@@ -106,13 +117,17 @@ func (u *unifiedCredentials) vendor(cfg *config.Config, base string, log *zap.Lo
 		return nil, usageError("the configuration has no unified endpoint for --unified-listen")
 	}
 	var account unified.ClientConfig
+	var media unified.Header
 	for j := range cfg.Accounts {
 		if a := &cfg.Accounts[j]; a.Platform == "unified" {
 			account, u.Account = a.Unified(), a.Name
+			if h := a.MediaHeader; h != nil {
+				media = unified.Header{Name: h.Name, Value: h.Value.Reveal()}
+			}
 			break
 		}
 	}
 	u.Endpoint, u.GUID = cfg.Endpoints[i].Name, account.GUID
-	return unifiedtest.New(unifiedtest.Options{Endpoint: cfg.Endpoints[i].Unified(), Account: account,
+	return unifiedtest.New(unifiedtest.Options{Endpoint: cfg.Endpoints[i].Unified(), Account: account, MediaHeader: media,
 		CallbackURL: base + webhookPath("unified", u.Endpoint), Log: log})
 }

@@ -70,6 +70,7 @@ type Fetcher struct {
 
 	mu     sync.Mutex
 	flight map[int64]flight
+	landed []int64         // of flight, whose places the next round gives back
 	held   map[string]hold // by account
 	noRoom time.Time       // the disk is full: nothing begins before
 	rest   time.Time       // the ledger failed: nothing begins before
@@ -127,7 +128,7 @@ func (f *Fetcher) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.counts
-	c.InFlight = len(f.flight)
+	c.InFlight = len(f.flight) - len(f.landed)
 	c.Unavailable, c.Retries = clone(c.Unavailable), clone(c.Retries)
 	return c
 }
@@ -192,6 +193,12 @@ func (f *Fetcher) Run(ctx context.Context) error {
 func (f *Fetcher) round(ctx context.Context, running *sync.WaitGroup, turn int) (time.Duration, error) {
 	now := f.o.Now()
 	f.mu.Lock()
+	// Here, before the ledger is read, and not when a fetch ends: what was read
+	// before it ended would be fetched again.
+	for _, n := range f.landed {
+		delete(f.flight, n)
+	}
+	f.landed = f.landed[:0]
 	pause := max(f.noRoom.Sub(now), f.rest.Sub(now))
 	f.mu.Unlock()
 	if pause > 0 {
@@ -273,7 +280,7 @@ func (f *Fetcher) choose(ctx context.Context, account string, now time.Time) ([]
 // land gives a place back.
 func (f *Fetcher) land(row *gateway.MediaRow) {
 	f.mu.Lock()
-	delete(f.flight, row.N)
+	f.landed = append(f.landed, row.N)
 	f.mu.Unlock()
 	f.Kick()
 }

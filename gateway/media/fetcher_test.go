@@ -35,6 +35,24 @@ func TestFileBecomesReady(t *testing.T) {
 	})
 }
 
+// A file that ends while the queue is read is in what was read, and is not fetched
+// again.
+func TestFileEndsWhileTheQueueIsRead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.slow = 2 * time.Second
+		r.answer = func(int64, io.Writer) (gateway.MediaFetched, error) {
+			<-time.After(2500 * time.Millisecond)
+			return gateway.MediaFetched{}, nil
+		}
+		r.add(1, "shop", false)
+		r.run(time.Minute)
+		if r.end(1); len(r.started) != 1 {
+			t.Errorf("fetched %d times", len(r.started))
+		}
+	})
+}
+
 // Which failures end a file at once, after three tries, or only with its id.
 func TestHowFilesEnd(t *testing.T) {
 	const life = 6 * time.Hour // shorter than an id lives, to save rounds

@@ -29,6 +29,7 @@ type rig struct {
 	ends   map[int64]*gateway.MediaEnd
 	broken error // of EndMedia
 	files  map[string]string
+	slow   time.Duration // how old what DueMedia read is when it returns
 	room   bool
 	full   bool // the disk refuses to be written
 
@@ -115,6 +116,9 @@ func (r *rig) MediaAccounts(_ context.Context, now time.Time) (due []string, nex
 }
 
 func (r *rig) DueMedia(_ context.Context, account string, now time.Time, limit int) (out []gateway.MediaRow, err error) {
+	if r.slow > 0 {
+		defer func() { <-time.After(r.slow) }()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for n, row := range r.rows {

@@ -112,7 +112,7 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account st
 	case len(it.Chat.Identities) == 0:
 		return dead(gateway.ReasonBadItem, "the item names nobody")
 	}
-	if row.Fetch = it.Fetch(p.ReceivedAt, r.o.MediaLife(p.Platform)); row.Fetch != nil {
+	if row.Fetch = it.Fetch(p.ReceivedAt, r.o.MediaLife(p.Platform, account)); row.Fetch != nil {
 		it.Content.Media.State = gateway.MediaPending
 	}
 	says := it.Content

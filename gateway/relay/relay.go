@@ -76,9 +76,9 @@ type Options struct {
 	// What is longer goes without its raw part; what is still longer is a dead
 	// item. 0, and nil, mean that nobody knows yet: DefaultMaxContent.
 	MaxContent func() int
-	// MediaLife is how long a media id of a platform lives; 0 for one whose files
+	// MediaLife is how long a media id of an account lives; 0 for one whose files
 	// are not fetched. Nil: none are.
-	MediaLife func(platform string) time.Duration
+	MediaLife func(platform, account string) time.Duration
 	// Media tells how fetching the file of an event ended, for its replay: nil
 	// when it has not, or there is none. May be nil.
 	Media func(ctx context.Context, event string) (*gateway.Media, error)
@@ -114,7 +114,7 @@ func New(o Options) *Relay {
 		o.Boundary = func(string) {}
 	}
 	if o.MediaLife == nil {
-		o.MediaLife = func(string) time.Duration { return 0 }
+		o.MediaLife = func(string, string) time.Duration { return 0 }
 	}
 	if o.Relayed == nil {
 		o.Relayed = func(gateway.RelayResult) {}

@@ -24,6 +24,8 @@ type FetchOptions struct {
 	// other host, whatever leads there.
 	Token      string
 	TokenHosts []string
+	// TokenHeader carries the token as it stands [Authorization, as a bearer].
+	TokenHeader string
 	// IsFile says by the header of a 200 whether its body is the file, for
 	// platforms that answer errors under 200 too; nil: each is. What is not comes
 	// in Fetched.Body, as under any other status.
@@ -136,7 +138,11 @@ func (f *Fetcher) hop(ctx context.Context, u *url.URL, limit int64, w io.Writer)
 		return nil, "", &FetchError{Word: WordForbidden, cause: ErrForbidden}
 	}
 	req.Header.Set("User-Agent", "causeway")
-	if f.takesToken(u) {
+	switch {
+	case !f.takesToken(u):
+	case f.o.TokenHeader != "":
+		req.Header.Set(f.o.TokenHeader, f.o.Token)
+	default:
 		req.Header.Set("Authorization", "Bearer "+f.o.Token)
 	}
 	resp, err := f.transport.RoundTrip(req)

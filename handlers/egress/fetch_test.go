@@ -98,6 +98,21 @@ func TestFetchTheFile(t *testing.T) {
 	}
 }
 
+// A token in a header of its own stands there as it is, for the same hosts.
+func TestFetchTokenHeader(t *testing.T) {
+	var got []string
+	n := newInternet(t, func(_ http.ResponseWriter, r *http.Request) { got = append(got, r.Host+" "+r.Header.Get("X-Vendor")) })
+	f := n.fetcher(t, egress.FetchOptions{Token: "as it is", TokenHeader: "X-Vendor", TokenHosts: []string{"lookaside.fbsbx.com"}})
+	for _, host := range []string{"lookaside.fbsbx.com", "video.fbsbx.com"} {
+		if _, err := f.Get(t.Context(), "https://"+host+"/a", 10, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "lookaside.fbsbx.com as it is|video.fbsbx.com "; strings.Join(got, "|") != want || strings.Contains(strings.Join(n.asked, ""), "as it is") {
+		t.Errorf("told %q", got)
+	}
+}
+
 // Where errors come under 200 too, what is no file is an answer and not written.
 func TestFetchTellsFilesFromErrors(t *testing.T) {
 	n := newInternet(t, func(w http.ResponseWriter, r *http.Request) {

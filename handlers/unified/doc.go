@@ -60,6 +60,13 @@
 // success that cannot be read are unknown; 429 and whatever is not about this
 // message (a credential, an address, a redirect) let the account wait.
 //
+// # Files
+//
+// A file is fetched from the address that a callback names, where the account names
+// the hosts at which files may lie; nobody else's word makes the gateway call an
+// address. A page or JSON under 200 is a refusal, unless the callback said that the
+// file is one. A file that is known by an id alone is unavailable.
+//
 // # Facts
 //
 // No public document of the wecomapi kind was found (2026-11); the shape in

@@ -55,7 +55,7 @@ func (m *BotMedia) Fetch(ctx context.Context, row *gateway.MediaRow, limit int64
 	out, err := m.fetch.Get(ctx, row.Media.URL, limit, open)
 	switch {
 	case err != nil:
-		return told, unfetched(err)
+		return told, egress.Unfetched(err)
 	case out.Status == http.StatusOK:
 	case out.Status == http.StatusTooManyRequests, out.Status == http.StatusRequestTimeout, out.Status >= 500:
 		return told, &gateway.MediaError{Code: "http_" + strconv.Itoa(out.Status)}

@@ -3,7 +3,6 @@ package wecom
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -85,7 +84,7 @@ func (m *MediaClient) Fetch(ctx context.Context, row *gateway.MediaRow, limit in
 // token was refused. What another try may mend has no reason or is not final.
 func (m *MediaClient) failure(out *egress.Fetched, err error) (again bool, failure error) {
 	if err != nil {
-		return false, unfetched(err)
+		return false, egress.Unfetched(err)
 	}
 	var a struct {
 		Code *int `json:"errcode"`
@@ -122,23 +121,6 @@ func (m *MediaClient) refused(number int, e *gateway.MediaError) (again bool, fa
 		e.Reason = gateway.MediaRefused
 	}
 	return code.Class == ClassToken, e
-}
-
-// unfetched makes the error of a fetch without an answer.
-func unfetched(err error) error {
-	var e *egress.FetchError
-	if !errors.As(err, &e) {
-		return &gateway.MediaError{Code: egress.WordOther}
-	}
-	switch e.Word {
-	case egress.WordSink:
-		return e
-	case egress.WordForbidden, egress.WordRedirects:
-		return &gateway.MediaError{Reason: gateway.MediaForbidden, Final: true, Code: e.Word}
-	case egress.WordTooLarge:
-		return &gateway.MediaError{Reason: gateway.MediaTooLarge, Final: true, Code: e.Word}
-	}
-	return &gateway.MediaError{Code: e.Word}
 }
 
 // typeOfMedia is the type of a file: what the answer says, or for a voice message

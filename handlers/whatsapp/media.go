@@ -171,18 +171,8 @@ func (c *MediaClient) refused(out *egress.Fetched, e *graphError) *gateway.Media
 // failure sorts an answer that is not the file, or no answer. What another try
 // may mend has no reason or is not final.
 func (c *MediaClient) failure(out *egress.Fetched, err error) error {
-	var e *egress.FetchError
-	switch {
-	case err != nil && !errors.As(err, &e):
-		return &gateway.MediaError{Code: egress.WordOther}
-	case e != nil && e.Word == egress.WordSink:
-		return e
-	case e != nil && e.Word == egress.WordForbidden, e != nil && e.Word == egress.WordRedirects:
-		return &gateway.MediaError{Reason: gateway.MediaForbidden, Final: true, Code: e.Word}
-	case e != nil && e.Word == egress.WordTooLarge:
-		return &gateway.MediaError{Reason: gateway.MediaTooLarge, Final: true, Code: e.Word}
-	case e != nil:
-		return &gateway.MediaError{Code: e.Word}
+	if err != nil {
+		return egress.Unfetched(err)
 	}
 	m := &gateway.MediaError{Code: "http_" + strconv.Itoa(out.Status), After: egress.RetryAfter(out.Header, c.now())}
 	switch {

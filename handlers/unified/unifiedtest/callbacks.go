@@ -47,7 +47,10 @@ func (s *Sandbox) Make(e Event) (id string, body []byte, err error) {
 	switch e.Kind {
 	case "text":
 	case "image":
-		f.Type, f.MediaURL = "image", "https://files.example.invalid/"+s.nextID("file")
+		f.Type, f.MediaURL = "image", e.Media
+		if f.MediaURL == "" {
+			f.MediaURL = "https://files.example.invalid/" + s.nextID("file")
+		}
 	case "group":
 		f.Group, f.Room, f.Conversation, f.Sender = true, e.From, "R:"+e.From, "member-1"
 	case "colleague":
@@ -82,6 +85,7 @@ type Event struct {
 	Text    string    `json:"text"`
 	ID      string    `json:"id"` // of the message; of failed: what the send call was answered with
 	At      time.Time `json:"at"`
+	Media   string    `json:"media"` // of image: its address [one that leads nowhere]
 }
 
 // Kind is one kind of callback that Make makes.

@@ -12,13 +12,14 @@ import (
 //
 //	POST /_sandbox/customer   {"conversation","text"}   a customer writes
 //	POST /_sandbox/colleague  {"conversation","text"}   a colleague writes by hand
+//	POST /_sandbox/media      {"mime","text"}           a file of the vendor's; its address
 //	POST /_sandbox/simulate   an Event as JSON          a callback of any kind
 //	POST /_sandbox/deliver    any JSON                  proven and delivered
 //	PUT  /_sandbox/plays      {"plays"}                 how messages are played back
 //	PUT  /_sandbox/callback   {"url"}                   where callbacks go
 func (s *Sandbox) control() *sandbox.Control {
 	c := sandbox.NewControl(s.desk, s.courier)
-	type words struct{ Conversation, Text, URL, Plays string }
+	type words struct{ Conversation, Text, URL, Plays, MIME string }
 	handle := func(pattern string, do func(*words) (any, error)) {
 		c.Handle(pattern, func(r *http.Request) (any, error) {
 			var in words
@@ -38,6 +39,9 @@ func (s *Sandbox) control() *sandbox.Control {
 	}
 	writes("POST customer", s.Customer)
 	writes("POST colleague", s.Colleague)
+	handle("POST media", func(in *words) (any, error) {
+		return map[string]string{"url": s.AddFile(in.MIME, []byte(in.Text))}, nil
+	})
 	c.Handle("POST simulate", func(r *http.Request) (any, error) {
 		var e Event
 		if err := sandbox.ReadJSON(r, &e); err != nil {

@@ -30,6 +30,8 @@ type Options struct {
 	Endpoint unified.EndpointConfig
 	// Account is that of which calls are taken; without Sending none are.
 	Account unified.ClientConfig
+	// MediaHeader must come with each call for a file; the zero one need not.
+	MediaHeader unified.Header
 	// OwnID is our side's id as a sender. Empty means "1688850000000001".
 	OwnID string
 	// CallbackURL is the gateway's; may be set later by SetCallbackURL. Without one no
@@ -59,6 +61,7 @@ type Sandbox struct {
 	callback atomic.Pointer[string]
 	plays    atomic.Pointer[Plays]
 	ids      atomic.Int64
+	shelf    shelf
 	origin   string
 }
 
@@ -83,7 +86,7 @@ func New(o Options) (*Sandbox, error) {
 	if len(o.Retry) == 0 {
 		o.Retry = []time.Duration{time.Second, time.Second}
 	}
-	s := &Sandbox{o: o, closed: make(chan struct{}), origin: rand.Text()[:10]}
+	s := &Sandbox{o: o, closed: make(chan struct{}), shelf: shelf{files: map[string]file{}}, origin: rand.Text()[:10]}
 	s.desk = &sandbox.Desk{Calls: sandbox.NewCallLog(o.LogSize), Faults: &sandbox.Faults{}, Now: o.Now, Closed: s.closed}
 	s.courier = sandbox.NewCourier(sandbox.CourierOptions{
 		Retry: func(n int) (time.Duration, bool) {
@@ -98,6 +101,7 @@ func New(o Options) (*Sandbox, error) {
 	s.SetPlays(o.Plays)
 	mux := http.NewServeMux()
 	mux.Handle(sandbox.ControlPrefix, s.control())
+	mux.HandleFunc("GET /files/{file}", s.handOut)
 	mux.HandleFunc("/", s.send)
 	s.Server = sandbox.NewServer(mux, o.Log)
 	return s, nil
