@@ -21,8 +21,8 @@ const (
 // Stopped says whether messages of the account wait for a probe to succeed.
 func (s AccountState) Stopped() bool { return s == AccountPaused || s == AccountIsolated }
 
-// Blame says what the refusal of a whole account is about. They are metric labels:
-// a closed set.
+// Blame says what a refusal is about that is no word about the message. They are
+// metric labels: a closed set.
 type Blame string
 
 // The blames. None of them is a time-out: that says nothing about credentials.

@@ -137,6 +137,7 @@ type Share string
 const (
 	ShareWABA Share = "waba" // a WhatsApp Business Account has several numbers
 	ShareApp  Share = "app"  // an app of Meta, which the access token is of
+	ShareCorp Share = "corp" // the accounts of one kind of a WeCom corp
 )
 
 // Unbounded tries end only with the message's time: what is answered so is told to
@@ -153,8 +154,8 @@ type Outcome struct {
 	Scope Scope
 	// Share is what the refusal of an account is about; "" for itself.
 	Share Share
-	// Blame says why an account was refused (retry of ScopeAccount); "" is for
-	// refusals that leave its state as it is.
+	// Blame says what a retry is about; "" for one that leaves the state of the
+	// account as it is.
 	Blame Blame
 	// Tries is how often a message that is answered so may be tried in all: 0 as
 	// configured (Retry), Unbounded as long as it may wait.

@@ -69,6 +69,7 @@ type app struct {
 	fetcher   *media.Fetcher
 	uploader  *media.Uploader
 	creds     *credentials
+	turns     turns
 	puller    *wecom.Puller
 
 	public, admin net.Listener
@@ -125,7 +126,8 @@ func (a *app) wire() {
 	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary, a.rest)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick() },
-		Merged:      a.broker.merged,
+		Merged:   a.broker.merged,
+		Accounts: a.ledger, Limits: a.limits, Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
 		Stopped:     a.brakes.silenced,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})

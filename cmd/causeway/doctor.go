@@ -53,6 +53,7 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 		return admin.Report{}, err
 	}
 	x.a.checkPuller(&d)
+	x.a.checkAccounts(&d)
 	x.a.checkBrakes(&d)
 	if err := x.a.checkMedia(ctx, &d); err != nil {
 		return admin.Report{}, err
@@ -118,10 +119,6 @@ func (a *app) checkParts(d *diagnosis) {
 		if !p.Running {
 			d.add("error", "stopped: "+p.Err, name, 0, p.Since, "restart the gateway")
 		}
-	}
-	for account, until := range a.sender.Held() {
-		d.add("warning", "nothing leaves this account: the platform refuses it or throttles it", account, 0, time.Time{},
-			"next try at "+until.UTC().Format(time.RFC3339)+"; see the log for message.attempted and its code")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
@@ -36,15 +37,52 @@ func (a *app) fromPool(ctx context.Context, s *gateway.Submission) error {
 		s.Account = c.Account
 		return nil
 	}
-	slices.SortStableFunc(members, func(x, y config.PoolAccount) int {
-		return cmp.Compare(float64(y.Weight)*a.free(y.Name), float64(x.Weight)*a.free(x.Name))
-	})
-	s.Account = members[0].Name
-	for _, m := range members {
-		s.Pool = append(s.Pool, m.Name)
-	}
+	s.Pool = a.turns.rank(name, members, a.sender.Free)
+	s.Account = s.Pool[0] // by whose rules the request is checked
 	return nil
 }
 
-// free is how much an account may send just now, as a part of its pace.
-func (a *app) free(string) float64 { return 1 }
+// turns remembers of every pool whose turn it is.
+type turns struct {
+	mu   sync.Mutex
+	owed map[string]map[string]float64 // by pool and account
+}
+
+// rank orders a pool's members, the one that should take the next new customer first:
+// that which is owed most. With each choice every member is owed its free rate times
+// its weight, and the chosen one pays for all, so that over many customers each has
+// its part. Whoever has the most at a moment would get all that come in that moment.
+// One of which nothing leaves comes last. What is owed is lost with the process; it
+// is less than a round.
+func (t *turns) rank(pool string, members []config.PoolAccount, free func(account string) float64) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.owed == nil {
+		t.owed = map[string]map[string]float64{}
+	}
+	was, owed, parts, sum := t.owed[pool], map[string]float64{}, map[string]float64{}, 0.0
+	for _, m := range members {
+		parts[m.Name] = free(m.Name) * float64(m.Weight)
+		sum += parts[m.Name]
+	}
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.Name
+		if sum > 0 {
+			owed[m.Name] = was[m.Name] + parts[m.Name]/sum
+		}
+	}
+	slices.SortStableFunc(names, func(x, y string) int {
+		return cmp.Or(cmp.Compare(sign(parts[y]), sign(parts[x])), cmp.Compare(owed[y], owed[x]))
+	})
+	owed[names[0]]--
+	t.owed[pool] = owed
+	return names
+}
+
+func sign(f float64) int {
+	if f > 0 {
+		return 1
+	}
+	return 0
+}

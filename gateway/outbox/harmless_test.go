@@ -115,7 +115,8 @@ func TestMarkingReadIsShort(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
 		s := outbox.NewSender(outbox.SenderOptions{
-			Ledger: r.store.Ledger, UnknownWait: func(string, string) time.Duration { return time.Minute }, Client: func(string, string) outbox.Client { return p },
+			Ledger: r.store.Ledger, Queue: r.store.Ledger, Accounts: r.store.Ledger, Retry: func(string) gateway.Retry { return r.retry },
+			UnknownWait: func(string, string) time.Duration { return time.Minute }, Client: func(string, string) outbox.Client { return p },
 			NewID: func() string { n++; return fmt.Sprint("at_", n) }, CallTimeout: 15 * time.Second, Now: time.Now, Log: zap.NewNop(),
 		})
 		quiet := r.sender

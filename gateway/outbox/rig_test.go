@@ -34,6 +34,12 @@ type rig struct {
 	next  int64
 	ids   atomic.Int64
 
+	retry  gateway.Retry
+	limits map[string][]gateway.Limit
+	keyFP  string
+	probe  func() string
+	log    *zap.Logger
+
 	account string          // of the events that are made; "" for "shop"
 	shares  []string        // accounts that share something
 	merged  []gateway.Merge // as the sender tells
@@ -67,9 +73,11 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &rig{t: t, store: s, say: func(int, *gateway.Message) gateway.Outcome {
+		r := &rig{t: t, store: s, probe: func() string { return "" }, log: zap.NewNop(),
+			retry: gateway.Retry{Tries: 100, First: time.Second, Factor: 2, Jitter: 0.2, MaxAge: time.Hour}}
+		r.say = func(int, *gateway.Message) gateway.Outcome {
 			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
-		}}
+		}
 		t.Cleanup(func() {
 			r.stop()
 			if err := s.Close(); err != nil {
@@ -84,9 +92,12 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 // start runs sender and judge until the test ends, or stop.
 func (r *rig) start(begin time.Time) {
 	r.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: looked{r.store.Ledger, r}, Queue: r.store.Ledger, UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
-		Client: func(string, string) outbox.Client { return client{r, begin} },
-		NewID:  func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
+		Ledger: looked{r.store.Ledger, r}, Queue: r.store.Ledger, Accounts: r.store.Ledger, Retry: func(string) gateway.Retry { return r.retry },
+		Limits: func(account string) []gateway.Limit { return r.limits[account] }, KeyFP: func(string) string { return r.keyFP },
+		Probe:       func(context.Context, string, string) string { return r.probe() },
+		UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
+		Client:      func(string, string) outbox.Client { return client{r, begin} },
+		NewID:       func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
 		Changed: func() {
 			if r.judge != nil {
 				r.judge.Kick()
@@ -94,7 +105,7 @@ func (r *rig) start(begin time.Time) {
 		},
 		Shares:      func(string, gateway.Share) []string { return r.shares },
 		Merged:      func(m []gateway.Merge) { r.merged = append(r.merged, m...) },
-		CallTimeout: 15 * time.Second, ExpireAfter: time.Hour, Now: time.Now, Log: zap.NewNop(),
+		CallTimeout: 15 * time.Second, Now: time.Now, Log: r.log,
 	})
 	r.judge = outbox.NewJudge(r.store.Ledger, r.sender.Wake, func() {}, time.Now, zap.NewNop(), nil)
 	ctx, cancel := context.WithCancel(context.Background())

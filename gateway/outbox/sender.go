@@ -27,6 +27,12 @@ type QueueLedger interface {
 	Postpone(ctx context.Context, message string, due time.Time) error
 }
 
+// AccountLedger keeps which accounts are stopped, over restarts.
+type AccountLedger interface {
+	AccountHealth(ctx context.Context) ([]gateway.AccountHealth, error)
+	SetAccountHealth(ctx context.Context, h *gateway.AccountHealth, by string, now time.Time) error
+}
+
 // Client sends one message; it makes one call and repeats nothing by itself but
 // what it knows was not taken (an expired token).
 type Client interface {
@@ -35,8 +41,9 @@ type Client interface {
 
 // SenderOptions of a Sender.
 type SenderOptions struct {
-	Ledger SendLedger
-	Queue  QueueLedger
+	Ledger   SendLedger
+	Queue    QueueLedger
+	Accounts AccountLedger
 	// Client finds the account's client; nil for an account that is not
 	// configured: its messages wait.
 	Client func(platform, account string) Client
@@ -53,13 +60,22 @@ type SenderOptions struct {
 	// Stopped says that a message does not leave now, since a person or a rule
 	// stopped it; whoever lets it go wakes its conversation. Nil for none.
 	Stopped func(m *gateway.Message) bool
-	// Concurrency is how many conversations send at once. 0 means 128.
-	Concurrency int
+	// Limits are an account's bounds on how fast messages leave. Nil for none.
+	Limits func(account string) []gateway.Limit
+	// Retry is how messages of an account are tried again.
+	Retry func(account string) gateway.Retry
+	// KeyFP is the fingerprint of an account's credentials: a stopped account whose
+	// credentials have changed is healthy again. Nil where they do not change.
+	KeyFP func(account string) string
+	// Probe asks the platform whether it takes the credentials of a stopped account,
+	// without sending, and returns "" for yes or for not known, else the code of the
+	// refusal: then no message is spent on finding out. Nil for no such question.
+	Probe func(ctx context.Context, platform, account string) (code string)
+	// Concurrency is how many conversations send at once, PerAccount how many of one
+	// account, so that one that hangs does not hold the others. 0 means 512, 128.
+	Concurrency, PerAccount int
 	// CallTimeout bounds one call; 0 means 15 s.
 	CallTimeout time.Duration
-	// ExpireAfter: a message that could not be sent for this long expires.
-	// 0 means 24 h.
-	ExpireAfter time.Duration
 	NewID       func() string // "at_" ids
 	Boundary    func(step string)
 	Now         func() time.Time
@@ -70,10 +86,10 @@ type SenderOptions struct {
 type Sender struct {
 	o    SenderOptions
 	wake chan struct{}
+	pace *pace
 
 	mu    sync.Mutex
 	woken map[string]struct{}
-	hold  map[string]time.Time // by account: nothing leaves before
 	// behind are conversations that wait for another one, by that one: it was
 	// merged into them and its messages go first.
 	behind map[string]map[string]struct{}
@@ -82,13 +98,22 @@ type Sender struct {
 // NewSender makes a sender; it does nothing before Run.
 func NewSender(o SenderOptions) *Sender {
 	if o.Concurrency <= 0 {
-		o.Concurrency = 128
+		o.Concurrency = 512
+	}
+	if o.PerAccount <= 0 {
+		o.PerAccount = 128
 	}
 	if o.CallTimeout <= 0 {
 		o.CallTimeout = 15 * time.Second
 	}
-	if o.ExpireAfter <= 0 {
-		o.ExpireAfter = 24 * time.Hour
+	if o.Limits == nil {
+		o.Limits = func(string) []gateway.Limit { return nil }
+	}
+	if o.KeyFP == nil {
+		o.KeyFP = func(string) string { return "" }
+	}
+	if o.Probe == nil {
+		o.Probe = func(context.Context, string, string) string { return "" }
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
@@ -105,7 +130,7 @@ func NewSender(o SenderOptions) *Sender {
 	if o.Stopped == nil {
 		o.Stopped = func(*gateway.Message) bool { return false }
 	}
-	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, hold: map[string]time.Time{},
+	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, pace: newPace(o.Limits, o.KeyFP, o.PerAccount),
 		behind: map[string]map[string]struct{}{}}
 }
 
@@ -120,6 +145,11 @@ func (s *Sender) Wake(convs ...string) {
 		s.woken[c] = struct{}{}
 	}
 	s.mu.Unlock()
+	s.look()
+}
+
+// look lets Run look again.
+func (s *Sender) look() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -136,6 +166,9 @@ type rested struct {
 // Run sends until ctx ends, then waits for the calls in flight: their outcomes
 // are stored.
 func (s *Sender) Run(ctx context.Context) error {
+	if err := s.loadAccounts(ctx); err != nil {
+		return err
+	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}
@@ -148,7 +181,11 @@ func (s *Sender) Run(ctx context.Context) error {
 		}
 		clear(s.woken)
 		s.mu.Unlock()
-		wait := l.ripe(s.o.Now())
+		now := s.o.Now()
+		wait := l.ripe(now)
+		if next := s.pace.pump(now, l.offer); !next.IsZero() {
+			wait = min(wait, max(next.Sub(now), 0))
+		}
 		l.lineUp(s.o.Concurrency, func(convs []string) map[string]gateway.Rank { return s.ranks(ctx, convs) })
 		for len(l.busy) < s.o.Concurrency && ctx.Err() == nil {
 			conv := l.pop()

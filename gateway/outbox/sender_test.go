@@ -163,10 +163,10 @@ func TestWaitingForTheAccountSpendsNoTry(t *testing.T) {
 			t.Fatalf("tries %v, want %v", tries, want)
 		}
 		c := r.called()
-		if gap := c[7].at - c[6].at; gap > time.Second {
+		if gap := c[7].at - c[6].at; gap > 1200*time.Millisecond {
 			t.Errorf("the pause after the first refusal of the message is %v", gap)
 		}
-		if gap := c[13].at - c[12].at; gap > 2*time.Second {
+		if gap := c[13].at - c[12].at; gap > 2400*time.Millisecond {
 			t.Errorf("the pause after the second is %v", gap)
 		}
 		if m := r.states()[0]; m.State != gateway.MessageRejected || m.Attempts != 14 {
@@ -307,7 +307,7 @@ func TestOrphanedAttempt(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		lost := make(chan struct{})
 		died := outbox.NewSender(outbox.SenderOptions{ // dies in the middle of its call
-			Ledger: dying{r.store.Ledger}, UnknownWait: func(string, string) time.Duration { return time.Minute },
+			Ledger: dying{r.store.Ledger}, Queue: r.store.Ledger, Accounts: r.store.Ledger, Retry: func(string) gateway.Retry { return r.retry }, UnknownWait: func(string, string) time.Duration { return time.Minute },
 			Client: func(string, string) outbox.Client { return hanging{lost} },
 			NewID:  func() string { return "at_first" }, CallTimeout: 15 * time.Second, Now: time.Now, Log: zap.NewNop(),
 		})

@@ -16,8 +16,8 @@ const (
 	// was found open is judged.
 	graceAfterVoid = 5 * time.Second
 	ledgerPause    = 500 * time.Millisecond
-	firstRetry     = time.Second
-	longestRetry   = time.Minute
+	// toldToWait is the least wait of what spends no try.
+	toldToWait = time.Second
 	// A harmless reply (marking read) must not hold up the answer behind it: its
 	// call is short, and what did not work at once is tried once more.
 	harmlessTimeout = 5 * time.Second
@@ -31,6 +31,9 @@ const (
 // step does what the conversation's head needs now and returns when to look
 // again; zero means when woken. One step at a time runs per conversation.
 func (s *Sender) step(ctx context.Context, conv string) time.Time {
+	if s.pace.may(conv) {
+		defer s.pace.back(conv) // unless it leaves
+	}
 	m, open, err := s.o.Ledger.NextMessage(ctx, conv)
 	if err != nil {
 		return s.failed(ctx, err)
@@ -61,12 +64,13 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 }
 
 func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time) time.Time {
-	expires := m.DueAt.Add(s.o.ExpireAfter)
+	retry := s.o.Retry(m.Account)
+	expires, reason := m.DueAt.Add(retry.MaxAge), gateway.ReasonExpired
 	if !m.ExpiresAt.IsZero() && m.ExpiresAt.Before(expires) {
-		expires = m.ExpiresAt
+		expires, reason = m.ExpiresAt, "not sent in time"
 	}
 	if !now.Before(expires) {
-		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageExpired, "not sent in time", now); err != nil {
+		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageExpired, reason, now); err != nil {
 			return s.failed(ctx, err)
 		}
 		s.o.Changed()
@@ -79,8 +83,9 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	if once = once && !until.IsZero(); once {
 		expires = earlier(expires, until) // then its attempt says that it is too late
 	}
-	for _, at := range []time.Time{m.DueAt, m.NextAt, s.heldUntil(m.Account)} {
-		if at.After(now) && (!once || now.Before(until)) {
+	once = once && !now.Before(until) // its attempt says that it is too late
+	for _, at := range []time.Time{m.DueAt, m.NextAt} {
+		if at.After(now) && !once {
 			return earlier(at, expires)
 		}
 	}
@@ -94,9 +99,19 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	}
 	client := s.o.Client(m.Platform, m.Account)
 	if client == nil {
-		s.holdAccount(m.Account, now.Add(time.Minute))
+		s.pace.hold(m.Account, now.Add(time.Minute))
 		s.o.Log.Warn("sender.no_account", zap.String("account", m.Account))
 		return earlier(now.Add(time.Minute), expires)
+	}
+	if leave, again := s.pace.ask(m, once, now); !leave {
+		if again.IsZero() { // it stands in the account's line
+			return expires
+		}
+		return earlier(again, expires)
+	}
+	if s.pace.stopped(m.Account) && !s.probed(ctx, m) {
+		_, _ = s.pace.ask(m, false, s.o.Now()) // to the end of the line
+		return expires
 	}
 	return s.attempt(ctx, m, client, now)
 }
@@ -169,19 +184,25 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	}
 	switch err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); {
 	case errors.Is(err, gateway.ErrConflict): // merged since it was read, or another sender: look again
+		s.pace.landed(m.Account)
 		return s.o.Now().Add(ledgerPause)
 	case err != nil:
+		s.pace.landed(m.Account)
 		return s.failed(ctx, err)
 	}
 	s.o.Boundary("outbox.attempt_stored")
 	m.Attempts = a.N
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), s.callEnds(m, a))
 	defer cancel()
-	started := time.Now()
+	began, started := s.o.Now(), time.Now()
 	out := gateway.Outcome{Kind: gateway.OutcomeRetry}
 	if a.VoidAfter.After(now) {
 		out = client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
 	}
+	if out.Kind == gateway.OutcomeRetry && (out.Scope == gateway.ScopeAccount || out.Tries == gateway.Unbounded) {
+		out.After = max(out.After, toldToWait)
+	}
+	s.learn(ctx, m, began, &out)
 	if once && out.Kind == gateway.OutcomeRetry {
 		out = s.spent(out, until)
 	}
@@ -254,19 +275,7 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 	}
 	switch out.Kind {
 	case gateway.OutcomeRetry:
-		n := m.Tries()
-		if out.Scope == gateway.ScopeAccount {
-			n = a.N // the pace of knocking at the account; no try of the message
-		}
-		e.NextAt = now.Add(max(out.After, backoff(n)))
-		if out.Scope == gateway.ScopeAccount {
-			s.holdAccount(m.Account, e.NextAt)
-			if out.Share != "" {
-				for _, account := range s.o.Shares(m.Account, out.Share) {
-					s.holdAccount(account, e.NextAt)
-				}
-			}
-		}
+		s.again(m, &out, e)
 	case gateway.OutcomeUnknown:
 		e.UnknownUntil = now.Add(s.o.UnknownWait(m.Platform, m.Account))
 	case gateway.OutcomeAccepted, gateway.OutcomeRejected:
@@ -274,11 +283,28 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 	return e
 }
 
-// backoff doubles from a second to a minute, with up to a quarter of jitter so
-// that many conversations do not come back at one instant.
-func backoff(n int) time.Duration {
-	d := min(firstRetry<<min(max(n-1, 0), 6), longestRetry)
-	return d - time.Duration(rand.Int64N(int64(d/4))) //nolint:gosec // jitter is no secret
+// again says when a message that was certainly not sent is tried again, or that its
+// tries are spent. What is said of the account is no try; the account's line says
+// when it leaves, and NextAt keeps that over a restart.
+func (s *Sender) again(m *gateway.Message, out *gateway.Outcome, e *gateway.AttemptEnd) {
+	if out.Scope == gateway.ScopeAccount {
+		e.NextAt = e.At.Add(out.After)
+		return
+	}
+	retry := s.o.Retry(m.Account)
+	tries := retry.Tries
+	if out.Tries != 0 {
+		tries = out.Tries
+	}
+	if tries != gateway.Unbounded && m.Tries() >= tries {
+		e.Spent = true
+		return
+	}
+	wait := out.After
+	if out.Tries != gateway.Unbounded { // else it was told when
+		wait = max(wait, retry.Wait(m.Tries(), rand.Float64())) //nolint:gosec // jitter is no secret
+	}
+	e.NextAt = e.At.Add(wait)
 }
 
 func (s *Sender) failed(ctx context.Context, err error) time.Time {
@@ -286,31 +312,4 @@ func (s *Sender) failed(ctx context.Context, err error) time.Time {
 		s.o.Log.Error("sender.failed", zap.Error(err))
 	}
 	return s.o.Now().Add(ledgerPause)
-}
-
-func (s *Sender) heldUntil(account string) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.hold[account]
-}
-
-func (s *Sender) holdAccount(account string, until time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if until.After(s.hold[account]) {
-		s.hold[account] = until
-	}
-}
-
-// Held lists the accounts that wait, and until when, for doctor.
-func (s *Sender) Held() map[string]time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := map[string]time.Time{}
-	for a, t := range s.hold {
-		if t.After(s.o.Now()) {
-			out[a] = t
-		}
-	}
-	return out
 }

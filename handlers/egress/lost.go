@@ -9,7 +9,7 @@ import (
 
 // Lost is the outcome of a send that got no answer, for every platform: what may have
 // left is unknown, and only what certainly did not may go again. One that was void or
-// cancelled says nothing of the account; any other makes all of it wait, as unreached
+// cancelled says nothing of the account or the message; any other makes all of it wait, as unreached
 // says at now.
 func Lost(err error, unreached *Pause, now time.Time) gateway.Outcome {
 	var e *Error
@@ -21,9 +21,9 @@ func Lost(err error, unreached *Pause, now time.Time) gateway.Outcome {
 	case e.Written:
 		o.Kind = gateway.OutcomeUnknown
 	case e.Word == WordVoid || e.Word == WordCanceled:
-		o.Scope = gateway.ScopePair
+		o.Scope, o.Tries = gateway.ScopePair, gateway.Unbounded
 	default:
-		o.Scope, o.After = gateway.ScopeAccount, unreached.Refused(now, 0)
+		o.Scope, o.After, o.Blame = gateway.ScopeAccount, unreached.Refused(now, 0), gateway.BlameReach
 	}
 	return o
 }

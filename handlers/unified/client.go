@@ -100,7 +100,7 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 	target := strings.TrimRight(c.config.APIBase, "/") + string(call.path.fill(values, url.PathEscape))
 	req, err := http.NewRequestWithContext(ctx, call.method, target, bytes.NewReader(call.body.fill(values, insideText)))
 	if err != nil { // its words hold the URL
-		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url",
+		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url", Blame: gateway.BlameReach,
 			After: c.unhealthy.Refused(c.now(), 0), Detail: "api_base of the account is not a URL"}
 	}
 	for _, h := range c.config.Headers {
@@ -113,6 +113,14 @@ func (c *Client) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 	}
 	c.unreached.Over()
 	return c.answered(m, resp, values["to"])
+}
+
+// Resume forgets the pauses that refusals have made: a person says that the cause is
+// gone.
+func (c *Client) Resume() {
+	c.throttled.Over()
+	c.unhealthy.Over()
+	c.unreached.Over()
 }
 
 // Fits says whether the message may be taken as far as can be told without a call:

@@ -69,9 +69,9 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, s *scope, co
 	asked := egress.RetryAfter(resp.Header, now)
 	switch means {
 	case "rate":
-		o.Scope, o.After = gateway.ScopeAccount, c.throttled.Refused(now, asked)
+		o.Scope, o.After, o.Blame = gateway.ScopeAccount, c.throttled.Refused(now, asked), gateway.BlamePace
 	case "account":
-		o.Scope, o.After = gateway.ScopeAccount, c.unhealthy.Refused(now, asked)
+		o.Scope, o.After, o.Blame = gateway.ScopeAccount, c.unhealthy.Refused(now, asked), gateway.BlameCredential
 	case "rejected":
 		o.Kind = gateway.OutcomeRejected
 	case "retry":
@@ -88,7 +88,7 @@ func (c *Client) again(m *gateway.Message, o *gateway.Outcome, tries int, asked 
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
 		return
 	}
-	o.Kind, o.Scope = gateway.OutcomeRetry, gateway.ScopePair
+	o.Kind, o.Scope, o.Tries = gateway.OutcomeRetry, gateway.ScopePair, tries
 	o.After = max(min(time.Second<<min(max(m.Tries()-1, 0), 6), time.Minute), asked)
 }
 
@@ -103,13 +103,15 @@ func (c *Client) bare(m *gateway.Message, resp *egress.Response, code string) ga
 	case resp.Status < 300:
 		o.Kind, o.Scope, o.Code, o.Detail = gateway.OutcomeUnknown, "", "unreadable", "an answer that does not say whether the message was taken; see send.answer"
 	case resp.Status == http.StatusTooManyRequests:
-		o.After = c.throttled.Refused(now, asked)
+		o.After, o.Blame = c.throttled.Refused(now, asked), gateway.BlamePace
 	case resp.Status == http.StatusRequestEntityTooLarge:
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
 	case badRequest(resp.Status):
 		c.again(m, &o, unknownTries, asked)
-	default: // a redirect, a wrong credential or address: nothing of the account goes
-		o.After = c.unhealthy.Refused(now, asked)
+	case resp.Status == http.StatusUnauthorized, resp.Status == http.StatusForbidden:
+		o.After, o.Blame = c.unhealthy.Refused(now, asked), gateway.BlameCredential
+	default: // a redirect or a wrong address: nothing of the account goes
+		o.After, o.Blame = c.unhealthy.Refused(now, asked), gateway.BlameReach
 	}
 	return o
 }

@@ -185,7 +185,7 @@ func (c *BotClient) unkept(ctx context.Context, event string, m *gateway.Message
 
 // later is a store that does not answer: nothing was sent.
 func (c *BotClient) later() gateway.Outcome {
-	return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "ledger", Detail: "the ledger does not take the answer now"}
+	return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "ledger", Tries: gateway.Unbounded, Detail: "the ledger does not take the answer now"}
 }
 
 // leave waits for the platform to fetch the answer, or sends it; alone says that the

@@ -136,7 +136,7 @@ func (a *Asker) call(ctx context.Context, method, name string, q url.Values, bod
 		case class == ClassToken:
 			a.client.tokens.drop(token)
 			continue
-		case class == ClassRate, class == ClassUnhealthy:
+		case class == ClassRate, class.stops():
 			a.rest.Refused(a.client.now(), a.client.codes[code].Wait)
 		}
 		return code, &askError{strconv.Itoa(code)}

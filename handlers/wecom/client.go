@@ -120,7 +120,7 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, token string, c
 	target := apiURL(c.config.APIBase, call.name, url.Values{"access_token": {token}})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(call.body))
 	if err != nil {
-		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url",
+		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url", Blame: gateway.BlameReach,
 			After: c.unhealthy.Refused(c.now(), 0), Detail: "api_base of the account is not a URL"}, false
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -138,11 +138,34 @@ func (c *Client) noToken(err error) gateway.Outcome {
 	var e *tokenError
 	switch {
 	case errors.As(err, &e):
-		o.Code, o.Detail, o.After = "token_"+e.Code, "no access token: "+e.Text, e.After
+		o.Code, o.Detail, o.After, o.Blame = "token_"+e.Code, "no access token: "+e.Text, e.After, gateway.BlameReach
+		if e.Errcode != 0 {
+			o.Blame = c.refusal(e.Errcode)
+		}
 	case errors.Is(err, context.Canceled):
-		o.Scope, o.Code = gateway.ScopePair, egress.WordCanceled
+		o.Scope, o.Code, o.Tries = gateway.ScopePair, egress.WordCanceled, gateway.Unbounded
 	default:
-		o.Scope, o.Code = gateway.ScopePair, egress.WordTimeout
+		o.Scope, o.Code, o.Tries = gateway.ScopePair, egress.WordTimeout, gateway.Unbounded
 	}
 	return o
+}
+
+// refusal is what the refusal of a token is about: a code outside the table is the
+// credential's as well, since nothing else was asked for.
+func (c *Client) refusal(code int) gateway.Blame {
+	switch row, known := c.codes[code]; {
+	case known && row.Class == ClassBusy:
+		return ""
+	case known && row.Class.blame() != "":
+		return row.Class.blame()
+	}
+	return gateway.BlameCredential
+}
+
+// Resume forgets the pauses that refusals have made: a person says that the cause is
+// gone.
+func (c *Client) Resume() {
+	for _, p := range []*egress.Pause{&c.throttled, &c.unhealthy, &c.unreached, &c.tokens.rejected, &c.tokens.failed} {
+		p.Over()
+	}
 }

@@ -92,6 +92,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 		o.Detail += ": " + said
 	}
 	asked := egress.RetryAfter(resp.Header, now)
+	o.Blame = code.Class.blame()
 	switch code.Class {
 	case ClassToken:
 		o.Scope = gateway.ScopeAccount
@@ -101,10 +102,13 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 			o.Kind = gateway.OutcomeRejected
 			break
 		}
-		o.Scope, o.After = gateway.ScopePair, max(busyWait(code.Wait, m.Tries()), asked)
+		o.Scope, o.After, o.Tries = gateway.ScopePair, max(busyWait(code.Wait, m.Tries()), asked), code.Tries
 	case ClassRate:
 		o.Scope, o.After = gateway.ScopeAccount, c.throttled.Refused(now, max(asked, code.Wait))
-	case ClassUnhealthy:
+		if *a.Code == codeCorp {
+			o.Share = gateway.ShareCorp
+		}
+	case ClassCredential, ClassPolicy:
 		o.Scope, o.After = gateway.ScopeAccount, c.unhealthy.Refused(now, asked)
 	case ClassNotNow, ClassPermanent:
 		o.Kind = gateway.OutcomeRejected
@@ -125,11 +129,11 @@ func (c *Client) bare(resp *egress.Response) gateway.Outcome {
 			o.Code = "unreadable"
 		}
 	case resp.Status == http.StatusTooManyRequests:
-		o.After = c.throttled.Refused(now, asked)
+		o.After, o.Blame = c.throttled.Refused(now, asked), gateway.BlamePace
 	case resp.Status == http.StatusRequestEntityTooLarge:
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
-	default:
-		o.After = c.unhealthy.Refused(now, asked)
+	default: // by something between us and WeCom
+		o.After, o.Blame = c.unhealthy.Refused(now, asked), gateway.BlameReach
 	}
 	return o
 }

@@ -190,7 +190,7 @@ func TestEveryCode(t *testing.T) {
 			case wecom.ClassToken:
 				sends = 2
 				want = gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, After: 30 * time.Second}
-			case wecom.ClassUnhealthy:
+			case wecom.ClassCredential, wecom.ClassPolicy:
 				want = gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, After: 30 * time.Second}
 			case wecom.ClassNotNow, wecom.ClassPermanent:
 				want = gateway.Outcome{Kind: gateway.OutcomeRejected}
@@ -230,8 +230,8 @@ func TestSparedAttemptsAreNoTries(t *testing.T) {
 func TestOtherAnswers(t *testing.T) {
 	t.Parallel()
 	type want = gateway.Outcome
-	account := func(code string, after time.Duration) want {
-		return want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: code, After: after}
+	account := func(code string, after time.Duration, why gateway.Blame) want {
+		return want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: code, After: after, Blame: why}
 	}
 	tests := []struct {
 		name    string
@@ -247,13 +247,13 @@ func TestOtherAnswers(t *testing.T) {
 		{"200 that cannot be read", 1, 200, nil, "<html>", want{Kind: gateway.OutcomeUnknown, Code: "unreadable"}},
 		{"200 without errcode", 1, 200, nil, `{"errmsg":"ok"}`, want{Kind: gateway.OutcomeUnknown, Code: "unreadable"}},
 		{"408", 1, 408, nil, "", want{Kind: gateway.OutcomeUnknown, Code: "http_408"}},
-		{"unknown code, first", 1, 200, nil, `{"errcode":777777}`, want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "other", After: time.Second}},
+		{"unknown code, first", 1, 200, nil, `{"errcode":777777}`, want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "other", Tries: 2, After: time.Second}},
 		{"unknown code, second", 2, 200, nil, `{"errcode":777777}`, want{Kind: gateway.OutcomeRejected, Code: "other"}},
-		{"busy, second", 2, 200, nil, `{"errcode":-1}`, want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "-1", After: 2 * time.Second}},
+		{"busy, second", 2, 200, nil, `{"errcode":-1}`, want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "-1", Tries: 3, After: 2 * time.Second}},
 		{"busy, third", 3, 200, nil, `{"errcode":-1}`, want{Kind: gateway.OutcomeRejected, Code: "-1"}},
-		{"429 of a proxy", 1, 429, http.Header{"Retry-After": {"9"}}, "", account("http_429", 9*time.Second)},
-		{"redirect", 1, 302, http.Header{"Location": {"/x"}}, "", account("http_302", 30*time.Second)},
-		{"404", 1, 404, nil, "", account("http_404", 30*time.Second)},
+		{"429 of a proxy", 1, 429, http.Header{"Retry-After": {"9"}}, "", account("http_429", 9*time.Second, gateway.BlamePace)},
+		{"redirect", 1, 302, http.Header{"Location": {"/x"}}, "", account("http_302", 30*time.Second, gateway.BlameReach)},
+		{"404", 1, 404, nil, "", account("http_404", 30*time.Second, gateway.BlameReach)},
 		{"413", 1, 413, nil, "", want{Kind: gateway.OutcomeRejected, Code: "http_413"}},
 		{"our member is invalid", 1, 200, nil, `{"errcode":0,"errmsg":"ok","invaliduser":"linxiaoyu","msgid":"m"}`, want{Kind: gateway.OutcomeRejected, Code: "invaliduser"}},
 		{"no license", 1, 200, nil, `{"errcode":0,"errmsg":"ok","unlicenseduser":"linxiaoyu","msgid":"m"}`, want{Kind: gateway.OutcomeRejected, Code: "unlicenseduser"}},

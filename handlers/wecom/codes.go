@@ -13,13 +13,33 @@ type CodeClass string
 // The classes. Source: WeCom, "global error codes" (90455), sorted by what a
 // sender can do about each.
 const (
-	ClassBusy      CodeClass = "busy"      // a fault of the moment: again, this conversation only, bounded
-	ClassRate      CodeClass = "rate"      // too fast: the account waits
-	ClassToken     CodeClass = "token"     // the access token is used up: one refresh, one more try
-	ClassUnhealthy CodeClass = "unhealthy" // nothing of the account goes before a person acts
-	ClassNotNow    CodeClass = "not_now"   // the platform's rules do not allow it now; not tried again
-	ClassPermanent CodeClass = "permanent" // this message never goes
+	ClassBusy  CodeClass = "busy"  // a fault of the moment: again, this conversation only, bounded
+	ClassRate  CodeClass = "rate"  // too fast: the account waits
+	ClassToken CodeClass = "token" // the access token is used up: one refresh, one more try
+	// Nothing of the account goes before a person acts: on secret, permission or address,
+	// or on what WeCom has closed.
+	ClassCredential CodeClass = "credential"
+	ClassPolicy     CodeClass = "policy"
+	ClassNotNow     CodeClass = "not_now"   // the platform's rules do not allow it now; not tried again
+	ClassPermanent  CodeClass = "permanent" // this message never goes
 )
+
+// blame is what an account is refused for with a code of the class.
+func (c CodeClass) blame() gateway.Blame {
+	switch c {
+	case ClassRate:
+		return gateway.BlamePace
+	case ClassToken, ClassCredential:
+		return gateway.BlameCredential
+	case ClassPolicy:
+		return gateway.BlamePolicy
+	case ClassBusy, ClassNotNow, ClassPermanent:
+	}
+	return ""
+}
+
+// stops says whether nothing of the account goes before a person acts.
+func (c CodeClass) stops() bool { return c == ClassCredential || c == ClassPolicy }
 
 // Code is one row of the table.
 type Code struct {
@@ -48,7 +68,7 @@ func Codes() []Code {
 		{41063, ClassBusy, time.Second, 5, "not possible at this moment"},
 
 		// The block lasts as long as the window: 60 s, 60 min or the day.
-		{45009, ClassRate, time.Minute, 0, "call frequency of the corporation reached"},
+		{codeCorp, ClassRate, time.Minute, 0, "call frequency of the corporation reached"},
 		{45011, ClassRate, time.Minute, 0, "call frequency reached"},
 		{45033, ClassRate, time.Second, 0, "too many calls at once"},
 
@@ -56,30 +76,30 @@ func Codes() []Code {
 		{40014, ClassToken, 0, 0, "access token not valid"},
 		{41001, ClassToken, 0, 0, "access token missing"},
 		{42001, ClassToken, 0, 0, "access token expired"},
-		{42009, ClassUnhealthy, 0, 0, "suite token expired"},
-		{40082, ClassUnhealthy, 0, 0, "suite token not valid"},
+		{42009, ClassCredential, 0, 0, "suite token expired"},
+		{40082, ClassCredential, 0, 0, "suite token not valid"},
 
-		{40013, ClassUnhealthy, 0, 0, "corporation id not valid"},
-		{40091, ClassUnhealthy, 0, 0, "secret not valid"},
-		{45031, ClassUnhealthy, 0, 0, "app cannot be used"},
-		{48001, ClassUnhealthy, 0, 0, "API not granted"},
-		{48002, ClassUnhealthy, 0, 0, "API forbidden"},
-		{48004, ClassUnhealthy, 0, 0, "API blocked for its past use"},
-		{48006, ClassUnhealthy, 0, 0, "API closed"},
-		{50003, ClassUnhealthy, 0, 0, "app disabled"},
-		{60011, ClassUnhealthy, 0, 0, "no permission for the member or department"},
-		{codeAddress, ClassUnhealthy, 0, 0, "source address not in the app's list"},
-		{301002, ClassUnhealthy, 0, 0, "no permission for this app"},
-		{301007, ClassUnhealthy, 0, 0, "corporation disabled"},
-		{93004, ClassUnhealthy, 0, 0, "robot disabled"},
-		{301052, ClassUnhealthy, 0, 0, "archive expired"},
-		{301053, ClassUnhealthy, 0, 0, "archive not opened"},
-		{95011, ClassUnhealthy, 0, 0, "customer service account not granted"},
-		{95012, ClassUnhealthy, 0, 0, "customer service account not granted"},
-		{95017, ClassUnhealthy, 0, 0, "customer service function closed"},
+		{40013, ClassCredential, 0, 0, "corporation id not valid"},
+		{40091, ClassCredential, 0, 0, "secret not valid"},
+		{45031, ClassPolicy, 0, 0, "app cannot be used"},
+		{48001, ClassCredential, 0, 0, "API not granted"},
+		{48002, ClassCredential, 0, 0, "API forbidden"},
+		{48004, ClassPolicy, 0, 0, "API blocked for its past use"},
+		{48006, ClassPolicy, 0, 0, "API closed"},
+		{50003, ClassPolicy, 0, 0, "app disabled"},
+		{60011, ClassCredential, 0, 0, "no permission for the member or department"},
+		{codeAddress, ClassCredential, 0, 0, "source address not in the app's list"},
+		{301002, ClassCredential, 0, 0, "no permission for this app"},
+		{301007, ClassPolicy, 0, 0, "corporation disabled"},
+		{93004, ClassPolicy, 0, 0, "robot disabled"},
+		{301052, ClassPolicy, 0, 0, "archive expired"},
+		{301053, ClassPolicy, 0, 0, "archive not opened"},
+		{95011, ClassCredential, 0, 0, "customer service account not granted"},
+		{95012, ClassCredential, 0, 0, "customer service account not granted"},
+		{95017, ClassPolicy, 0, 0, "customer service function closed"},
 
 		{codeMsgToken, ClassNotNow, 0, 0, "token of the callback not valid, or its ten minutes are over"},
-		{95010, ClassUnhealthy, 0, 0, "the corporation does not use customer service"},
+		{95010, ClassPolicy, 0, 0, "the corporation does not use customer service"},
 		{95001, ClassNotNow, 0, 0, "five messages since the customer's last one"},
 		{95002, ClassNotNow, 0, 0, "more than 48 hours since the customer's last message"},
 		{95013, ClassNotNow, 0, 0, "session has ended"},
@@ -136,6 +156,10 @@ func Codes() []Code {
 		{95009, ClassPermanent, 0, 0, "type of an item of the menu not valid"},
 	}
 }
+
+// codeCorp: a limit that all accounts of a kind of the corp share. A group's webhook
+// answers with it for itself alone.
+const codeCorp = 45009
 
 // codeAddress: the call came from an address that the app does not trust.
 const codeAddress = 60020

@@ -22,13 +22,14 @@ func documented() map[string][]int {
 		// a fault of the moment: this conversation, again
 		"retry pair 1s": {-1, 6000, 41063},
 		// too fast: the account waits the window
-		"retry account 1m0s": {45009, 45011},
-		"retry account 1s":   {45033},
+		"retry account 1m0s pace corp": {45009},
+		"retry account 1m0s pace":      {45011},
+		"retry account 1s pace":        {45033},
 		// nothing of the account goes before its token or a person is there
-		"retry account 30s": {
-			40001, 40014, 41001, 42001, 42009, 40082, 40013, 40091, 45031, 48001, 48002, 48004, 48006, 50003, 60011, 60020, 301002, 301007,
-			93004, 301052, 301053, 95010, 95011, 95012, 95017,
+		"retry account 30s credential": {
+			40001, 40014, 41001, 42001, 42009, 40082, 40013, 40091, 48001, 48002, 60011, 60020, 301002, 95011, 95012,
 		},
+		"retry account 30s policy": {45031, 48004, 48006, 50003, 301007, 93004, 301052, 301053, 95010, 95017},
 		// not now, or never
 		"rejected  0s": {
 			95001, 95002, 95003, 95007, 95013, 95014, 95016, 95018, 95019, 41050, 41051, 41096,
@@ -39,7 +40,10 @@ func documented() map[string][]int {
 	}
 }
 
-func brief(o gateway.Outcome) string { return fmt.Sprintf("%s %s %v", o.Kind, o.Scope, o.After) }
+// brief is what follows: kind, who waits, for how long, why, and who else.
+func brief(o gateway.Outcome) string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %v %s %s", o.Kind, o.Scope, o.After, o.Blame, o.Share))
+}
 
 // refreshed are the codes that say that the token is used up: one more is fetched
 // and the call made once more.
@@ -95,14 +99,14 @@ func TestEveryStatus(t *testing.T) {
 		})
 		c := newSender(t, a.URL, egress.Options{}, nil)
 		o := c.Send(t.Context(), outgoing(toMember("a"), "x", 1))
-		want, code := "retry account 30s", "http_"+strconv.Itoa(status)
+		want, code := "retry account 30s reach", "http_"+strconv.Itoa(status)
 		switch {
 		case status < 300:
 			want, code = "unknown  0s", "unreadable"
 		case status >= 500, status == http.StatusRequestTimeout:
 			want = "unknown  0s"
 		case status == http.StatusTooManyRequests:
-			want = "retry account 1s"
+			want = "retry account 1s pace"
 		case status == http.StatusRequestEntityTooLarge:
 			want = "rejected  0s"
 		}

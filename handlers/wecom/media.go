@@ -115,7 +115,7 @@ func (m *MediaClient) refused(number int, e *gateway.MediaError) (again bool, fa
 		e.Code, e.Reason = "other", gateway.MediaRefused
 	case e.Code == codeNoMedia:
 		e.Reason = gateway.MediaGone
-	case code.Class == ClassToken, code.Class == ClassRate, code.Class == ClassUnhealthy:
+	case code.Class == ClassToken, code.Class == ClassRate, code.Class.stops():
 		e.Account = true
 	case code.Class == ClassNotNow, code.Class == ClassPermanent:
 		e.Reason = gateway.MediaRefused

@@ -140,7 +140,7 @@ func (u *Uploads) refused(number int, asked time.Duration) (m *gateway.MediaErro
 		m.Code, m.Reason, m.Final = codeOther, gateway.MediaRefused, true
 	case code.Class == ClassToken:
 		m.Account, again = true, true
-	case code.Class == ClassRate, code.Class == ClassUnhealthy:
+	case code.Class == ClassRate, code.Class.stops():
 		m.Account = true
 	case code.Class == ClassNotNow, code.Class == ClassPermanent:
 		m.Reason, m.Final = gateway.MediaRefused, true

@@ -11,21 +11,18 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/egress"
 )
 
-// Limits of a group's webhook: sizes in bytes, of texts in UTF-8, and 20 messages in
-// a minute. Source: WeCom 91770.
+// Limits of a group's webhook, in bytes, of texts in UTF-8. That it takes 20 messages
+// in a minute is the outbox's to keep (config.Pace). Source: WeCom 91770.
 const (
 	MaxRobotTextBytes     = 2048
 	MaxRobotMarkdownBytes = 4096
 	MaxRobotImageBytes    = 2 << 20
-	robotCalls            = 20
-	robotWindow           = time.Minute
 )
 
 // Files are the files of our store. Errors: gateway.ErrNotFound.
@@ -49,9 +46,8 @@ type RobotConfig struct {
 // answers with no id, plays nothing back, and takes nothing back: an outcome that is
 // not known stays so. The key is in the address of every call and in no error.
 type RobotClient struct {
-	c    RobotConfig
-	api  *Client // makes outcomes of answers
-	pace pace
+	c   RobotConfig
+	api *Client // makes outcomes of answers
 }
 
 // NewRobotClient makes a client. The egress client is shared and not closed by it.
@@ -69,9 +65,7 @@ func NewRobotUploads(c *RobotClient, e *egress.Client) *Uploads {
 // see Client.Fits. A webhook has one group, so no recipient is asked for.
 func (c *RobotClient) Fits(m *gateway.Message) error { return gateway.Misfit(unfitRobot(&m.Reply)) }
 
-// Send makes one call. Before the 21st in a minute the account waits ("pace"): WeCom
-// would refuse it, and others after it. Codes of its own are those of Client.Send;
-// what a webhook has no message for is "unsupported", a picture over 2 MiB
+// Send makes one call. Codes of its own are those of Client.Send; what a webhook has no message for is "unsupported", a picture over 2 MiB
 // "too_large".
 func (c *RobotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
 	m := &out.Message
@@ -86,13 +80,9 @@ func (c *RobotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Ou
 	if err != nil {
 		return reject("not_encodable", "the message cannot be written as JSON")
 	}
-	if wait := c.pace.take(c.api.now()); wait > 0 {
-		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "pace", After: wait,
-			Detail: "20 messages in a minute are all that the group's webhook takes"}
-	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, apiURL(c.c.APIBase, "webhook/send", url.Values{"key": {c.c.Key}}), bytes.NewReader(body))
 	if err != nil { // the parser's error would hold the key
-		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url",
+		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url", Blame: gateway.BlameReach,
 			After: c.api.unhealthy.Refused(c.api.now(), 0), Detail: "api_base of the account is not a URL"}
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
@@ -105,8 +95,12 @@ func (c *RobotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Ou
 	if key { // there is no token to replace: the key is wrong
 		o.After = c.api.unhealthy.Refused(c.api.now(), 0)
 	}
+	o.Share = "" // its limits are its own
 	return c.api.staleUpload(ctx, m, o)
 }
+
+// Resume is Client.Resume.
+func (c *RobotClient) Resume() { c.api.Resume() }
 
 // robotContent is the body of webhook/send. Source: WeCom 91770.
 type robotContent struct {
@@ -240,25 +234,4 @@ func unfitRobotCard(card *gateway.CardReply) *gateway.Outcome {
 		return rejected("bad_card", wrong)
 	}
 	return nil
-}
-
-// pace lets robotCalls go in any robotWindow.
-type pace struct {
-	mu   sync.Mutex
-	went [robotCalls]time.Time // a ring
-	next int
-}
-
-// take notes a call at now, or returns how long to wait for the next one.
-func (p *pace) take(now time.Time) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if oldest := p.went[p.next]; !oldest.IsZero() {
-		if wait := oldest.Add(robotWindow).Sub(now); wait > 0 {
-			return wait
-		}
-	}
-	p.went[p.next] = now
-	p.next = (p.next + 1) % robotCalls
-	return 0
 }

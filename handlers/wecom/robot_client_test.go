@@ -164,32 +164,6 @@ func TestGroupUnfit(t *testing.T) {
 	}
 }
 
-// The 21st message in a minute waits here; WeCom is not asked.
-func TestGroupPace(t *testing.T) {
-	r := newGroupRig(t)
-	for i := range 20 {
-		if o := r.send(say("x"), 1); o.Kind != gateway.OutcomeAccepted {
-			t.Fatalf("%d: %+v", i, o)
-		}
-		r.clock.move(time.Second)
-	}
-	for range 2 {
-		if o := r.send(say("x"), 1); o.Kind != gateway.OutcomeRetry || o.Code != "pace" || o.Scope != gateway.ScopeAccount || o.After != 40*time.Second {
-			t.Fatalf("%+v", o)
-		}
-	}
-	r.clock.move(40 * time.Second)
-	if o := r.send(say("x"), 1); o.Kind != gateway.OutcomeAccepted {
-		t.Errorf("when the first is a minute old: %+v", o)
-	}
-	if o := r.send(say("x"), 1); o.After != time.Second {
-		t.Errorf("the next waits for the second: %+v", o)
-	}
-	if n := len(r.group.Calls()); n != 21 {
-		t.Errorf("%d calls", n)
-	}
-}
-
 // Each code of the page has its outcome.
 func TestGroupCodes(t *testing.T) {
 	for _, c := range []struct {

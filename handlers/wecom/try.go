@@ -103,7 +103,7 @@ func (c *Client) judge(code int, detail, address string) handlers.Credentials {
 	switch c.codes[code].Class {
 	case ClassBusy, ClassRate:
 		out.State, out.Do = handlers.CredentialsUntried, "ask again later"
-	case ClassToken, ClassUnhealthy, ClassNotNow, ClassPermanent:
+	case ClassToken, ClassCredential, ClassPolicy, ClassNotNow, ClassPermanent:
 	}
 	return out
 }

@@ -96,7 +96,7 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, form string) ga
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url",
+		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "bad_url", Blame: gateway.BlameReach,
 			After: c.unhealthy.Refused(c.egress.Now(), 0), Detail: "api_base or version of the account is not a URL"}
 	}
 	req.Header.Set("Authorization", "Bearer "+c.config.AccessToken)
@@ -108,6 +108,14 @@ func (c *Client) call(ctx context.Context, out gateway.Outgoing, form string) ga
 	}
 	c.unreached.Over()
 	return c.staleUpload(ctx, m, c.answered(m, resp, to))
+}
+
+// Resume forgets the pauses that refusals have made: a person says that the cause is
+// gone.
+func (c *Client) Resume() {
+	c.throttled.Over()
+	c.unhealthy.Over()
+	c.unreached.Over()
 }
 
 // request makes the body, or the outcome of a message that is not sent now.

@@ -186,7 +186,7 @@ func TestMarkRead(t *testing.T) {
 		`{"success":false}`:                   {Kind: gateway.OutcomeUnknown, Code: "unreadable"},
 		`<html>`:                              {Kind: gateway.OutcomeUnknown, Code: "unreadable"},
 		`{"error":{"code":131009}}`:           {Kind: gateway.OutcomeRejected, Code: "131009"},
-		`{"error":{"code":130429}}`:           {Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", After: time.Second},
+		`{"error":{"code":130429}}`:           {Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Blame: gateway.BlamePace, Code: "130429", After: time.Second},
 		`{"messages":[{"id":"wamid.other"}]}`: {Kind: gateway.OutcomeUnknown, Code: "unreadable"},
 	} {
 		o := newSender(t, answering(t, 200, nil, body), egress.Options{}).Send(t.Context(), carrying(nil, mark))

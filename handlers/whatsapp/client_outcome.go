@@ -96,19 +96,23 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 	o.Detail = c.detail(o.Detail, e, m, to)
 	asked := max(egress.RetryAfter(resp.Header, now), usageWait(resp.Header))
 	retry := func(p *egress.Pause) gateway.Outcome {
+		if known {
+			o.Share, o.Blame = shareOf(number), code.Class.blame()
+		}
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopeAccount, p.Refused(now, max(asked, code.Wait))
 		return o
 	}
 	switch {
 	case known && code.Class == ClassThrottle && code.Scope == gateway.ScopePair:
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(pairWait(m.Tries()), asked)
+		o.Blame, o.Tries = gateway.BlamePace, gateway.Unbounded
 	case known && code.Class == ClassThrottle, known && code.Class == ClassMaintenance:
-		o.Share = shareOf(number)
 		return retry(&c.throttled)
-	case known && code.Class == ClassUnhealthy:
+	case known && (code.Class == ClassCredential || code.Class == ClassPolicy):
 		return retry(&c.unhealthy)
 	case known && code.Class == ClassBusy && m.Tries() < code.Tries:
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopePair, max(code.Wait, asked)
+		o.Tries = code.Tries
 	case known && code.Class == ClassBusy:
 		o.Kind = gateway.OutcomeRejected
 	case known && code.Class == ClassPermanent:
@@ -118,6 +122,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 	case e.Transient || faulty(resp.Status) || resp.Status < 300:
 		o.Kind = gateway.OutcomeUnknown
 	case resp.Status == http.StatusTooManyRequests:
+		o.Blame = gateway.BlamePace
 		return retry(&c.throttled)
 	default:
 		o.Kind = gateway.OutcomeRejected
@@ -138,11 +143,11 @@ func (c *Client) bare(resp *egress.Response) gateway.Outcome {
 	case faulty(resp.Status) || resp.Status < 300:
 		o.Kind, o.Scope = gateway.OutcomeUnknown, ""
 	case resp.Status == http.StatusTooManyRequests:
-		o.After = c.throttled.Refused(now, asked)
+		o.After, o.Blame = c.throttled.Refused(now, asked), gateway.BlamePace
 	case resp.Status == http.StatusRequestEntityTooLarge:
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
-	default:
-		o.After = c.unhealthy.Refused(now, asked)
+	default: // by something between us and Meta
+		o.After, o.Blame = c.unhealthy.Refused(now, asked), gateway.BlameReach
 	}
 	return o
 }

@@ -174,7 +174,7 @@ func TestEveryCode(t *testing.T) {
 			}
 			var want gateway.Outcome
 			switch code.Class {
-			case whatsapp.ClassThrottle, whatsapp.ClassMaintenance, whatsapp.ClassUnhealthy, whatsapp.ClassBusy:
+			case whatsapp.ClassThrottle, whatsapp.ClassMaintenance, whatsapp.ClassCredential, whatsapp.ClassPolicy, whatsapp.ClassBusy:
 				want = gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: code.Scope, After: code.Wait}
 			case whatsapp.ClassTransient:
 				want.Kind = gateway.OutcomeUnknown
@@ -183,14 +183,10 @@ func TestEveryCode(t *testing.T) {
 			default:
 				t.Fatalf("%d: class %q", code.Code, code.Class)
 			}
-			shared := map[int]gateway.Share{4: gateway.ShareApp, 613: gateway.ShareApp, 80007: gateway.ShareWABA}
-			if o.Share != shared[code.Code] {
-				t.Errorf("%d is shared by %q", code.Code, o.Share)
-			}
 			if o.Kind != want.Kind || o.Scope != want.Scope || o.After != want.After {
 				t.Errorf("%d under %d: got %+v, want %+v", code.Code, status, o, want)
 			}
-			if code.Class == whatsapp.ClassUnhealthy && o.After < 30*time.Second {
+			if (code.Class == whatsapp.ClassCredential || code.Class == whatsapp.ClassPolicy) && o.After < 30*time.Second {
 				t.Errorf("%d: waits %v only", code.Code, o.After)
 			}
 		}
@@ -230,15 +226,15 @@ func TestOtherAnswers(t *testing.T) {
 		{"500 with a code nobody knows", 500, nil, graph(`"code":999999`), want{Kind: gateway.OutcomeUnknown, Code: "other"}},
 		{"400 with a code nobody knows", 400, nil, graph(`"code":999999`), want{Kind: gateway.OutcomeRejected, Code: "other"}},
 		{"transient, unknown code", 400, nil, graph(`"code":999999,"is_transient":true`), want{Kind: gateway.OutcomeUnknown, Code: "other"}},
-		{"throttle that calls itself transient", 400, nil, graph(`"code":130429,"is_transient":true`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", After: time.Second}},
-		{"permission range", 403, nil, graph(`"code":299`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "299", After: 30 * time.Second}},
-		{"own id is gone", 400, nil, graph(`"code":100,"error_subcode":33`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "33", After: 30 * time.Second}},
-		{"error without a code", 400, nil, graph(`"message":"x"`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_400", After: 30 * time.Second}},
-		{"429 of a proxy", 429, http.Header{"Retry-After": {"9"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_429", After: 9 * time.Second}},
-		{"130429 with Retry-After", 429, http.Header{"Retry-After": {"5"}}, graph(`"code":130429`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", After: 5 * time.Second}},
-		{"80007 with a usage header", 400, http.Header{"X-Business-Use-Case-Usage": {`{"1":[{"type":"whatsapp","estimated_time_to_regain_access":3}]}`}}, graph(`"code":80007`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Share: gateway.ShareWABA, Code: "80007", After: 3 * time.Minute}},
-		{"redirect", 302, http.Header{"Location": {"/x"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_302", After: 30 * time.Second}},
-		{"401 of a proxy", 401, nil, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_401", After: 30 * time.Second}},
+		{"throttle that calls itself transient", 400, nil, graph(`"code":130429,"is_transient":true`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", Blame: gateway.BlamePace, After: time.Second}},
+		{"permission range", 403, nil, graph(`"code":299`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "299", Blame: gateway.BlameCredential, After: 30 * time.Second}},
+		{"own id is gone", 400, nil, graph(`"code":100,"error_subcode":33`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "33", Blame: gateway.BlameCredential, After: 30 * time.Second}},
+		{"error without a code", 400, nil, graph(`"message":"x"`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_400", Blame: gateway.BlameReach, After: 30 * time.Second}},
+		{"429 of a proxy", 429, http.Header{"Retry-After": {"9"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_429", Blame: gateway.BlamePace, After: 9 * time.Second}},
+		{"130429 with Retry-After", 429, http.Header{"Retry-After": {"5"}}, graph(`"code":130429`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", Blame: gateway.BlamePace, After: 5 * time.Second}},
+		{"80007 with a usage header", 400, http.Header{"X-Business-Use-Case-Usage": {`{"1":[{"type":"whatsapp","estimated_time_to_regain_access":3}]}`}}, graph(`"code":80007`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Share: gateway.ShareWABA, Code: "80007", Blame: gateway.BlamePace, After: 3 * time.Minute}},
+		{"redirect", 302, http.Header{"Location": {"/x"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_302", Blame: gateway.BlameReach, After: 30 * time.Second}},
+		{"401 of a proxy", 401, nil, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_401", Blame: gateway.BlameReach, After: 30 * time.Second}},
 		{"413", 413, nil, "", want{Kind: gateway.OutcomeRejected, Code: "http_413"}},
 		{"no contacts", 200, nil, `{"messages":[{"id":"wamid.1"}]}`, want{Kind: gateway.OutcomeAccepted, ExternalID: "wamid.1"}},
 		{"hidden phone", 200, nil, `{"contacts":[{"input":"i","user_id":"US.1"}],"messages":[{"id":"wamid.1"}]}`, want{Kind: gateway.OutcomeAccepted, ExternalID: "wamid.1", Aliases: []gateway.Identity{{Kind: "bsuid", Value: "US.1"}}}},

@@ -26,10 +26,27 @@ const (
 	ClassBusy CodeClass = "busy"
 	// ClassPermanent: this message to this recipient never goes.
 	ClassPermanent CodeClass = "permanent"
-	// ClassUnhealthy: token, permission, payment or number; certainly not
-	// sent, and nothing of the account will be before a person acts.
-	ClassUnhealthy CodeClass = "unhealthy"
+	// ClassCredential: token or permission; certainly not sent, and nothing of the
+	// account will be before a person acts.
+	ClassCredential CodeClass = "credential"
+	// ClassPolicy: restriction, payment, registration or name of the number;
+	// likewise.
+	ClassPolicy CodeClass = "policy"
 )
+
+// blame is what an account is refused for with a code of the class.
+func (c CodeClass) blame() gateway.Blame {
+	switch c {
+	case ClassThrottle:
+		return gateway.BlamePace
+	case ClassCredential:
+		return gateway.BlameCredential
+	case ClassPolicy:
+		return gateway.BlamePolicy
+	default:
+		return ""
+	}
+}
 
 // Code is one row of the table: Meta's code, what follows from it, and a meaning
 // in our own words for the operator.
@@ -128,34 +145,35 @@ func Codes() []Code {
 		{135000, ClassPermanent, "", 0, "request not accepted", 0},
 		{137000, ClassPermanent, "", 0, "recipient's identity key changed", 0},
 
-		{0, ClassUnhealthy, account, 30 * time.Second, "access token not valid", 0},
-		{190, ClassUnhealthy, account, 30 * time.Second, "access token expired or not valid", 0},
-		{3, ClassUnhealthy, account, 30 * time.Second, "app lacks a capability", 0},
-		{10, ClassUnhealthy, account, 30 * time.Second, "permission missing", 0},
-		{33, ClassUnhealthy, account, 30 * time.Second, "phone number id does not exist or is not visible to the token", 0},
-		{131005, ClassUnhealthy, account, 30 * time.Second, "access denied", 0},
-		{368, ClassUnhealthy, account, 30 * time.Second, "account restricted for a policy violation", 0},
-		{131031, ClassUnhealthy, account, 30 * time.Second, "account locked", 0},
-		{131042, ClassUnhealthy, account, 30 * time.Second, "payment of the account", 0},
-		{131044, ClassUnhealthy, account, 30 * time.Second, "payment of the account", 0},
-		{134011, ClassUnhealthy, account, 30 * time.Second, "payment terms not accepted", 0},
-		{131045, ClassUnhealthy, account, 30 * time.Second, "phone number's certificate", 0},
-		{133006, ClassUnhealthy, account, 30 * time.Second, "phone number not verified", 0},
-		{133010, ClassUnhealthy, account, 30 * time.Second, "phone number not registered", 0},
-		{133016, ClassUnhealthy, account, 30 * time.Second, "phone number's registration is locked for a time", 0},
-		{131037, ClassUnhealthy, account, 30 * time.Second, "display name not approved", 0},
-		{136024, ClassUnhealthy, account, 30 * time.Second, "display name of the phone number", 0},
+		{0, ClassCredential, account, 30 * time.Second, "access token not valid", 0},
+		{190, ClassCredential, account, 30 * time.Second, "access token expired or not valid", 0},
+		{3, ClassCredential, account, 30 * time.Second, "app lacks a capability", 0},
+		{10, ClassCredential, account, 30 * time.Second, "permission missing", 0},
+		{33, ClassCredential, account, 30 * time.Second, "phone number id does not exist or is not visible to the token", 0},
+		{131005, ClassCredential, account, 30 * time.Second, "access denied", 0},
+		{368, ClassPolicy, account, 30 * time.Second, "account restricted for a policy violation", 0},
+		{131031, ClassPolicy, account, 30 * time.Second, "account locked", 0},
+		{131042, ClassPolicy, account, 30 * time.Second, "payment of the account", 0},
+		{131044, ClassPolicy, account, 30 * time.Second, "payment of the account", 0},
+		{134011, ClassPolicy, account, 30 * time.Second, "payment terms not accepted", 0},
+		{131045, ClassPolicy, account, 30 * time.Second, "phone number's certificate", 0},
+		{133006, ClassPolicy, account, 30 * time.Second, "phone number not verified", 0},
+		{133010, ClassPolicy, account, 30 * time.Second, "phone number not registered", 0},
+		{133016, ClassPolicy, account, 30 * time.Second, "phone number's registration is locked for a time", 0},
+		{131037, ClassPolicy, account, 30 * time.Second, "display name not approved", 0},
+		{136024, ClassPolicy, account, 30 * time.Second, "display name of the phone number", 0},
 	}
 }
 
-// shareOf is what a throttle is counted by beyond the phone number: 4 and 613 by the
-// app, 80007 by the WhatsApp Business Account. Source: Meta, Graph API "Rate limits"
-// and "Error handling", WhatsApp "Error codes".
+// shareOf is whom a code is about beyond the phone number. Throttles are counted, 4 and
+// 613, by the app, 80007 by the WhatsApp Business Account. A token that ended is that
+// of all numbers that use it; a restriction or a bill is the whole WABA's. Source:
+// Meta, Graph API "Rate limits" and "Error handling", WhatsApp "Error codes".
 func shareOf(code int) gateway.Share {
 	switch code {
-	case 4, 613:
+	case 4, 613, 0, 190:
 		return gateway.ShareApp
-	case 80007:
+	case 80007, 368, 131031, 131042, 131044, 134011:
 		return gateway.ShareWABA
 	}
 	return ""
@@ -177,7 +195,7 @@ func (t codeTable) find(code int) (Code, bool) {
 		return c, true
 	}
 	if code >= 200 && code <= 299 {
-		return Code{code, ClassUnhealthy, gateway.ScopeAccount, 30 * time.Second, "permission missing", 0}, true
+		return Code{code, ClassCredential, gateway.ScopeAccount, 30 * time.Second, "permission missing", 0}, true
 	}
 	return Code{}, false
 }

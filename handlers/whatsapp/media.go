@@ -157,7 +157,7 @@ func (c *MediaClient) refused(out *egress.Fetched, e *graphError) *gateway.Media
 	}
 	code, known := c.codes.find(number)
 	switch {
-	case known && (code.Class == ClassThrottle || code.Class == ClassUnhealthy || code.Class == ClassMaintenance):
+	case known && (code.Class == ClassThrottle || code.Class == ClassCredential || code.Class == ClassPolicy || code.Class == ClassMaintenance):
 		m.Account, m.After = true, max(m.After, usageWait(out.Header), code.Wait)
 	case known && code.Class == ClassPermanent, number == 131053: // of an upload: its type or size
 		m.Reason = gateway.MediaRefused

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers"
+)
+
+// account is an account of the configuration; nil for one that is not there.
+func (a *app) account(name string) *config.Account {
+	accounts := a.o.Config.Accounts
+	if i := slices.IndexFunc(accounts, func(acc config.Account) bool { return acc.Name == name }); i >= 0 {
+		return &accounts[i]
+	}
+	return nil
+}
+
+// limits is for the sender.
+func (a *app) limits(name string) []gateway.Limit {
+	acc := a.account(name)
+	if acc == nil {
+		return nil
+	}
+	return acc.Limits()
+}
+
+// keyFP is the fingerprint of what an account is refused or taken by: credentials,
+// what they are for, and from where the calls come.
+func (a *app) keyFP(name string) string {
+	acc := a.account(name)
+	if acc == nil {
+		return ""
+	}
+	parts := []string{acc.PlatformID(), acc.WABAID, strconv.FormatInt(acc.AgentID, 10), acc.APIBase,
+		acc.AccessToken.Reveal(), acc.Secret.Reveal(), acc.Key.Reveal(), acc.Proxy.Reveal()}
+	for _, h := range acc.Headers {
+		parts = append(parts, h.Value.Reveal())
+	}
+	return gateway.Fingerprint(strings.Join(parts, "\x00"))
+}
+
+// tryAccount is for the sender: whether a platform takes the credentials of a stopped
+// account, by a call that sends nothing, where it has one. One that does not answer
+// is not sent to either.
+func (a *app) tryAccount(ctx context.Context, platform, name string) (code string) {
+	t, ok := a.dir.client(platform, name).(trier)
+	if !ok {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	c := t.TryCredentials(ctx)
+	if c.State == handlers.CredentialsTaken {
+		return ""
+	}
+	return c.Code
+}
+
+// checkAccounts is doctor's look at what leaves.
+func (a *app) checkAccounts(d *diagnosis) {
+	for _, acc := range a.sender.Accounts() {
+		next := "; next try at " + acc.ProbeAt.UTC().Format(time.RFC3339)
+		switch acc.State {
+		case gateway.AccountPaused, gateway.AccountIsolated:
+			d.add("error", "nothing leaves this account: "+string(acc.State)+" ("+string(acc.Reason)+", "+acc.Code+")", acc.Account, int64(acc.Waiting), acc.Since,
+				"causeway doctor account "+acc.Account+"; after mending it: causeway accounts resume "+acc.Account+next)
+		case gateway.AccountSlowed:
+			if acc.Reason != gateway.BlamePace {
+				d.add("warning", "nothing leaves this account: the platform is not reached, or refuses it for the moment", acc.Account, int64(acc.Waiting), acc.Since,
+					"it goes on by itself"+next)
+				continue
+			}
+			d.add("warning", "the platform slows this account down", acc.Account, int64(acc.Waiting), acc.Since,
+				"it recovers by itself; is pace of the account what the platform allows?")
+		case gateway.AccountHealthy:
+		}
+	}
+}

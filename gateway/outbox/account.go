@@ -1,0 +1,190 @@
+package outbox
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// learn tells the pace how a call ended, and keeps what becomes of the account. If
+// the process dies before that is kept, the next call finds it out again.
+func (s *Sender) learn(ctx context.Context, m *gateway.Message, began time.Time, o *gateway.Outcome) {
+	accounts := []string{m.Account}
+	if o.Share != "" {
+		for _, a := range s.o.Shares(m.Account, o.Share) {
+			if a != m.Account {
+				accounts = append(accounts, a)
+			}
+		}
+	}
+	s.keep(ctx, s.pace.done(m, accounts, began, o, s.o.Now())...)
+}
+
+// done takes back the place of a call and judges its outcome, for every account that
+// it speaks of. It returns those whose state is to be kept.
+func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *gateway.Outcome, now time.Time) (changed []gateway.AccountHealth) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flow(m.Account).landed()
+	if o.Kind == gateway.OutcomeRetry && o.Scope == gateway.ScopePair && o.Blame == gateway.BlamePace {
+		for _, meter := range p.pairs[m.Conv] {
+			meter.spend(now)
+		}
+	}
+	for i, account := range accounts {
+		l := p.flow(account)
+		if i > 0 {
+			began = now // what it has in flight was not asked about
+		}
+		if l.judge(m.Conv, began, o, now) {
+			changed = append(changed, l.kept)
+		}
+	}
+	return changed
+}
+
+// probed asks the platform about a stopped account before a message is spent on it.
+// It says false when that was refused; then the message does not leave.
+func (s *Sender) probed(ctx context.Context, m *gateway.Message) bool {
+	code := s.o.Probe(ctx, m.Platform, m.Account)
+	if code == "" {
+		return true
+	}
+	s.keep(ctx, s.pace.unproved(m.Account, code, s.o.Now()))
+	return false
+}
+
+// unproved takes back the place of a probe that was refused.
+func (p *pace) unproved(account, code string, now time.Time) gateway.AccountHealth {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.flow(account)
+	l.landed()
+	if l.kept.State.Stopped() {
+		l.stop(l.kept.Reason, code, "", true, now)
+	}
+	return l.kept
+}
+
+// keep stores the states of accounts and tells of them: one line when an account
+// stops, none for each of its messages. A ledger that does not take it costs a
+// restart some refusals.
+func (s *Sender) keep(ctx context.Context, changed ...gateway.AccountHealth) {
+	for i := range changed {
+		h := &changed[i]
+		fields := []zap.Field{zap.String("account", h.Account), zap.String("state", string(h.State)), zap.String("reason", string(h.Reason)),
+			zap.String("code", h.Code), zap.Time("probe_at", h.ProbeAt)}
+		switch {
+		case !h.State.Stopped():
+			s.o.Log.Info("account.recovered", zap.String("account", h.Account))
+		case h.Probes == 0:
+			s.o.Log.Error("account.stopped", append(fields, zap.String("detail", h.Detail))...)
+		default:
+			s.o.Log.Info("account.probed", append(fields, zap.Int("probes", h.Probes))...)
+		}
+		if err := s.o.Accounts.SetAccountHealth(context.WithoutCancel(ctx), h, "", s.o.Now()); err != nil {
+			s.o.Log.Error("sender.failed", zap.Error(err))
+		}
+	}
+}
+
+// loadAccounts begins with what was known of the accounts. One that has other
+// credentials by now is healthy until the platform says otherwise.
+func (s *Sender) loadAccounts(ctx context.Context) error {
+	var list []gateway.AccountHealth
+	for {
+		var err error
+		if list, err = s.o.Accounts.AccountHealth(ctx); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		s.o.Log.Error("sender.failed", zap.Error(err))
+		pause(ctx, time.Second)
+	}
+	for i := range list {
+		if h := &list[i]; h.KeyFP == s.o.KeyFP(h.Account) {
+			s.pace.stand(h)
+		} else {
+			s.keep(ctx, gateway.AccountHealth{Account: h.Account, State: gateway.AccountHealthy})
+		}
+	}
+	return nil
+}
+
+// stand puts an account into the state that was kept.
+func (p *pace) stand(h *gateway.AccountHealth) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.flow(h.Account)
+	l.kept, l.refusedAt = *h, h.Since
+	l.hold(h.ProbeAt)
+}
+
+// Resume lets an account go on now, by a person: one message at a time until one is
+// taken. What the platform said before is forgotten; what it says next counts.
+func (s *Sender) Resume(ctx context.Context, account, by string) error {
+	now := s.o.Now()
+	healthy := &gateway.AccountHealth{Account: account, State: gateway.AccountHealthy}
+	if err := s.o.Accounts.SetAccountHealth(ctx, healthy, by, now); err != nil {
+		return err
+	}
+	s.pace.resume(account, now)
+	s.o.Log.Info("account.resumed", zap.String("account", account), zap.String("by", by))
+	s.look()
+	return nil
+}
+
+func (p *pace) resume(account string, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.flow(account)
+	if l.careful() {
+		l.refusedAt = now
+	}
+	l.heal()
+	l.part = 1
+	l.adjust(now)
+}
+
+// Account is how one account fares just now.
+type Account struct {
+	gateway.AccountHealth
+	// Waiting is how many conversations wait for the account's pace or health, Flying
+	// how many calls run, Part which part of its pace is let through.
+	Waiting, Flying int
+	Part            float64
+}
+
+// Account tells how an account fares.
+func (s *Sender) Account(name string) Account {
+	s.pace.mu.Lock()
+	defer s.pace.mu.Unlock()
+	return s.pace.flow(name).account(s.o.Now())
+}
+
+// Accounts lists the accounts that had something to send, by name.
+func (s *Sender) Accounts() []Account {
+	s.pace.mu.Lock()
+	defer s.pace.mu.Unlock()
+	out := make([]Account, 0, len(s.pace.flows))
+	for _, l := range s.pace.flows {
+		out = append(out, l.account(s.o.Now()))
+	}
+	slices.SortFunc(out, func(a, b Account) int { return strings.Compare(a.Account, b.Account) })
+	return out
+}
+
+func (l *flow) account(now time.Time) Account {
+	return Account{AccountHealth: l.view(now), Waiting: len(l.waiting), Flying: l.flying, Part: l.part}
+}
+
+// Free is how many messages a second an account could take in more just now; 0 for
+// one of which nothing leaves.
+func (s *Sender) Free(account string) float64 { return s.pace.free(account, s.o.Now()) }

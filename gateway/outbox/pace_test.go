@@ -1,0 +1,275 @@
+package outbox_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
+)
+
+// number is the pace of a WhatsApp number.
+func number() []gateway.Limit {
+	return []gateway.Limit{{N: 80, Per: time.Second, Burst: 8}, {Pair: true, N: 10, Per: time.Minute, Burst: 45}}
+}
+
+// What waits for the account's pace leaves at that pace, costs no attempt and no try,
+// and is not looked at meanwhile. Another account does not notice.
+func TestPaceOfAnAccount(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = map[string][]gateway.Limit{"shop": number()}
+		r.plays(50*time.Millisecond, r.say)
+		const n = 400
+		for i := range n {
+			r.account = "shop"
+			r.answered(fmt.Sprint("c", i), "x")
+		}
+		r.account = "other"
+		r.answered("1", "other")
+		time.Sleep(time.Minute)
+		r.settle()
+		calls := r.called()
+		if len(calls) != n+1 {
+			t.Fatalf("%d calls", len(calls))
+		}
+		per := map[time.Duration]int{}
+		var first, last time.Duration = time.Hour, 0
+		for _, c := range calls {
+			if c.text == "other" {
+				if c.at > calls[len(calls)-1].at-4*time.Second {
+					t.Errorf("the other account waited: %v", c.at)
+				}
+				continue
+			}
+			per[c.at/time.Second]++
+			first, last = min(first, c.at), max(last, c.at)
+			if c.attempt != 1 {
+				t.Errorf("attempt %d", c.attempt)
+			}
+		}
+		for s, n := range per {
+			if n > 88 {
+				t.Errorf("%d in second %d", n, s)
+			}
+		}
+		if took := last - first; took < 4800*time.Millisecond || took > 5100*time.Millisecond {
+			t.Errorf("400 at 80 a second took %v", took)
+		}
+		if looks := r.looks.Load(); looks > 4*n {
+			t.Errorf("%d looks for %d messages", looks, n)
+		}
+	})
+}
+
+// A conversation that is at its own pace waits alone.
+func TestPaceOfAPair(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = map[string][]gateway.Limit{"shop": number()}
+		texts := make([]string, 20)
+		for i := range texts {
+			texts[i] = fmt.Sprint(i)
+		}
+		for range 3 {
+			r.answered("many", texts...)
+		}
+		time.Sleep(10 * time.Second)
+		r.settle()
+		if n := len(r.called()); n < 45 || n > 47 {
+			t.Errorf("%d of the burst of 45", n)
+		}
+		r.answered("one", "quick")
+		r.settle()
+		if got := r.texts(); got[len(got)-1] != "quick" {
+			t.Error("another conversation waited")
+		}
+		time.Sleep(80 * time.Second)
+		r.settle()
+		calls := r.called()
+		if len(calls) != 61 {
+			t.Fatalf("%d calls after the debt", len(calls))
+		}
+		if gap := calls[60].at - calls[59].at; gap < 5900*time.Millisecond || gap > 6100*time.Millisecond {
+			t.Errorf("one every %v", gap)
+		}
+		for _, c := range calls {
+			if c.attempt != 1 {
+				t.Fatalf("attempt %d", c.attempt)
+			}
+		}
+	})
+}
+
+// A platform that says that we are too fast has the pace halved, once for all calls in
+// flight; it grows back by itself.
+func TestSlowedByEvidence(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = map[string][]gateway.Limit{"shop": number()}
+		refuse := 3
+		r.plays(50*time.Millisecond, func(n int, _ *gateway.Message) gateway.Outcome {
+			if n <= refuse {
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Blame: gateway.BlamePace, Code: "130429", After: time.Second}
+			}
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		})
+		for i := range 5 {
+			r.answered(fmt.Sprint("c", i), "x")
+		}
+		time.Sleep(100 * time.Millisecond)
+		r.settle()
+		if a := r.sender.Account("shop"); a.State != gateway.AccountSlowed || a.Reason != gateway.BlamePace || a.Part != 0.5 {
+			t.Errorf("%+v", a)
+		}
+		time.Sleep(4 * time.Second)
+		r.settle()
+		if n := len(r.called()); n != 8 {
+			t.Errorf("%d calls", n)
+		}
+		time.Sleep(time.Minute)
+		if a := r.sender.Account("shop"); a.State != gateway.AccountHealthy || a.Part != 1 {
+			t.Errorf("%+v", a)
+		}
+		if m := r.states(); m[0].State != gateway.MessageAccepted {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// A pair limit that the platform found takes what that conversation had left, holds
+// nobody else, and never uses up tries.
+func TestPairLimitOfThePlatform(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = map[string][]gateway.Limit{"shop": number()}
+		r.retry.Tries = 2
+		r.plays(0, func(_ int, m *gateway.Message) gateway.Outcome {
+			if m.Reply.Text == "limited" && m.Attempts < 6 {
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Blame: gateway.BlamePace, Tries: gateway.Unbounded, Code: "131056", After: time.Second}
+			}
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		})
+		r.answered("1", "limited")
+		limited := r.conv
+		r.settle()
+		for i := range 10 {
+			r.answered(fmt.Sprint("c", i), "x")
+		}
+		time.Sleep(100 * time.Millisecond) // at the account's pace
+		r.settle()
+		if n := len(r.called()); n != 11 {
+			t.Errorf("%d calls", n)
+		}
+		time.Sleep(5 * time.Minute)
+		r.settle()
+		r.conv = limited
+		if m := r.states()[0]; m.State != gateway.MessageAccepted || m.Attempts != 6 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// Calls of one account that hang leave room for the others.
+func TestHangingAccountHoldsNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.plays(0, func(_ int, m *gateway.Message) gateway.Outcome {
+			if m.Account == "hangs" {
+				time.Sleep(14 * time.Second)
+			}
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		})
+		r.account = "hangs"
+		for i := range 600 {
+			r.answered(fmt.Sprint("c", i), "x")
+		}
+		time.Sleep(time.Second)
+		before := len(r.called())
+		r.account = "shop"
+		r.answered("1", "quick")
+		r.settle()
+		if n := len(r.called()); before >= 600 || n != before+1 {
+			t.Errorf("%d calls of the account that hangs, %d after another's message", before, n)
+		}
+	})
+}
+
+// When the tries of a message are spent it is a dead letter; requeued, it has them
+// again and leaves with what it took along.
+func TestTriesSpent(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.retry = gateway.Retry{Tries: 4, First: 10 * time.Second, Factor: 2, Jitter: 0.2, MaxAge: 24 * time.Hour}
+		busy := true
+		r.plays(0, func(int, *gateway.Message) gateway.Outcome {
+			if busy {
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "-1", Detail: "system busy", After: time.Second}
+			}
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		})
+		r.answered("1", "a", "b")
+		time.Sleep(5 * time.Minute)
+		r.settle()
+		c := r.called()
+		if len(c) != 4 {
+			t.Fatalf("%d calls", len(c))
+		}
+		for i, want := range []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			if gap := c[i+1].at - c[i].at; gap < want*8/10-time.Second || gap > want*12/10+time.Second {
+				t.Errorf("gap %d is %v", i, gap)
+			}
+		}
+		dead := r.dead()
+		if len(dead) != 1 || dead[0].Reason != gateway.ReasonTries || dead[0].Tries != 4 || dead[0].Detail != "-1: system busy" {
+			t.Fatalf("%+v", dead)
+		}
+		busy = false
+		r.requeue(dead[0].ID)
+		if m := r.states(); m[0].State != gateway.MessageAccepted || m[1].State != gateway.MessageAccepted {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// What the account never took in all its time is a dead letter "expired", and can be
+// requeued when that is long ago.
+func TestTooOld(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.retry.MaxAge = time.Hour
+		refused := true
+		r.plays(0, func(int, *gateway.Message) gateway.Outcome {
+			if refused {
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Blame: gateway.BlameCredential, Code: "190", After: 30 * time.Second}
+			}
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		})
+		r.answered("1", "a", "b")
+		time.Sleep(48 * time.Hour)
+		r.settle()
+		dead := r.dead()
+		if len(dead) != 1 || dead[0].Reason != gateway.ReasonExpired || dead[0].Detail != "190" {
+			t.Fatalf("%+v", dead)
+		}
+		refused = false
+		r.requeue(dead[0].ID)
+		time.Sleep(16 * time.Minute) // the account's next probe
+		r.settle()
+		if m := r.states(); m[0].State != gateway.MessageAccepted || m[1].State != gateway.MessageAccepted {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+func (r *rig) dead() []gateway.DeadLetter {
+	r.t.Helper()
+	dead, err := r.store.Ledger.Dead(r.t.Context(), store.DeadQuery{Kind: "message"})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return dead
+}
+
+func (r *rig) requeue(id string) {
+	r.t.Helper()
+	if _, err := r.store.Ledger.Requeue(r.t.Context(), id, "ops", time.Now()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.sender.Wake(r.conv)
+	r.settle()
+}
