@@ -86,4 +86,8 @@ type AuditEntry struct {
 	By     string    `json:"by"`
 	What   string    `json:"what"`
 	Target string    `json:"target"`
+	// Count is how many things a deed on many moved so far; Note why, where a
+	// person said so.
+	Count int64  `json:"count,omitempty"`
+	Note  string `json:"note,omitempty"`
 }

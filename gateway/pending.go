@@ -75,3 +75,7 @@ const (
 	ReasonRejected   = "rejected"    // message: the platform refused it for good
 	ReasonExpired    = "expired"     // message: it could not be sent in all the time that messages get
 )
+
+// ReasonNotBuried is why something that was to be a dead letter still waits: the
+// ledger refused the letter. It spends no try and is given up later.
+const ReasonNotBuried = "not_buried"

@@ -38,6 +38,7 @@ type Settled struct {
 	Head     *Pending
 	Messages int    // parts put into the outbox
 	Dead     string // id of the dead letter made
+	Build    string // of the worker, as its answer says; "" where none answered
 }
 
 // Offer is a head on its way into the gate.

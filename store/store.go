@@ -323,16 +323,32 @@ type AdminLedger interface {
 	// parked, ... by name.
 	Counters(ctx context.Context) (map[string]int64, error)
 	PayloadState(ctx context.Context, pos int64) (PayloadStatus, error)
+	// Dead lists dead letters, newest first. With 100,000 of them a page takes
+	// milliseconds, whatever the filter.
 	Dead(ctx context.Context, q DeadQuery) ([]gateway.DeadLetter, error)
 	DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error)
-	// Requeue sets an open dead letter moving again: an event is pending in its
-	// old place with no tries spent, Round and Requeue + 1; a message, rejected or
-	// expired, waits again, due now and with no tries spent, with the parts that
-	// ended with it, and never when it may have reached the platform
+	// Requeue sets an open dead letter moving again (gateway.RequeueOrder): an event
+	// is pending in its old place with no tries spent, Round and Requeue + 1; a
+	// message, rejected or expired, waits again, due now and with no tries spent, with
+	// the parts that ended with it, and never when it may have reached the platform
 	// (gateway.ErrConflict); an item or payload is read again.
 	Requeue(ctx context.Context, id, by string, now time.Time) (gateway.Requeued, error)
-	// Drop closes an open dead letter for good.
-	Drop(ctx context.Context, id, by string, now time.Time) error
+	// Drop closes an open dead letter for good; note is why, or "".
+	Drop(ctx context.Context, id, by, note string, now time.Time) error
+	// DeadStats counts what the query selects, DeadPlan says what moving it would
+	// move; both look at all of it in short reads and pass over Before and Limit.
+	DeadStats(ctx context.Context, q DeadQuery) (gateway.DeadStats, error)
+	DeadPlan(ctx context.Context, q DeadQuery) (gateway.DeadPlan, error)
+	// DeadOpen are kept counts of the open ones, cheap.
+	DeadOpen(ctx context.Context) ([]gateway.DeadOpen, error)
+	// RequeueAll and DropAll move the open dead letters that the query selects and
+	// that are there at the call, oldest first so that events of a conversation come
+	// back in order; at most q.Limit, 0 is all. They work in slices, each of them one
+	// transaction with the number in the one audit entry of the deed, so that after a
+	// death the rest is still open and the entry true. One that cannot be moved is
+	// skipped and holds no other. moved is told of each slice after its commit.
+	RequeueAll(ctx context.Context, q DeadQuery, by string, now time.Time, moved func([]gateway.Requeued)) (gateway.DeadMoved, error)
+	DropAll(ctx context.Context, q DeadQuery, by, note string, now time.Time) (gateway.DeadMoved, error)
 	// ReadAgain queues payloads to be read again (sealed, dead, no account).
 	ReadAgain(ctx context.Context, rows []gateway.AgainRow, by string, now time.Time) error
 	// Sealed lists positions of sealed payloads, oldest first, after pos.
@@ -381,9 +397,13 @@ type ItemStatus struct {
 	Kind   gateway.Kind
 }
 
-// DeadQuery selects dead letters, newest first. Empty State means open.
+// DeadQuery selects dead letters, newest first. Empty fields select all, but an
+// empty State means open.
 type DeadQuery struct {
 	App, Kind, State, Reason string
+	Account, Platform, Conv  string
+	Since, Until             time.Time // buried at or after; before
+	Before                   string    // id below this: the next page
 	Limit                    int
 }
 

@@ -153,65 +153,6 @@ func (x adminAPI) ReleaseReplay(ctx context.Context, run, by string) (int, error
 	return len(convs), nil
 }
 
-// Dead lists dead letters.
-func (x adminAPI) Dead(ctx context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error) {
-	return x.a.ledger.Dead(ctx, q)
-}
-
-// DeadLetter returns one.
-func (x adminAPI) DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error) {
-	return x.a.ledger.DeadLetter(ctx, id)
-}
-
-// Requeue sets a dead letter moving and wakes whoever has to move it.
-func (x adminAPI) Requeue(ctx context.Context, id, by string) error {
-	r, err := x.a.ledger.Requeue(ctx, id, by, x.a.o.Now())
-	if err != nil {
-		return err
-	}
-	if len(r.Merged) > 0 {
-		x.a.merged(r.Merged)
-	}
-	if r.Pending != nil {
-		x.a.broker.added([]gateway.Pending{*r.Pending})
-	}
-	if r.Conv != "" {
-		x.a.sender.Wake(r.Conv)
-	}
-	if r.Again {
-		x.a.relay.Kick()
-	}
-	x.a.publisher.Kick()
-	return nil
-}
-
-// RequeueAll requeues what the query selects, oldest first.
-func (x adminAPI) RequeueAll(ctx context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
-	q.State = "open"
-	list, err := x.a.ledger.Dead(ctx, q)
-	if err != nil {
-		return admin.RequeuedAll{}, err
-	}
-	var out admin.RequeuedAll
-	for i := len(list) - 1; i >= 0; i-- {
-		err := x.Requeue(ctx, list[i].ID, by)
-		switch {
-		case err == nil:
-			out.Requeued++
-		case errors.Is(err, gateway.ErrConflict), errors.Is(err, gateway.ErrNotFound):
-			out.Skipped++
-		default:
-			return out, err
-		}
-	}
-	return out, nil
-}
-
-// Drop closes a dead letter for good.
-func (x adminAPI) Drop(ctx context.Context, id, by string) error {
-	return x.a.ledger.Drop(ctx, id, by, x.a.o.Now())
-}
-
 // Conversation returns one conversation.
 func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
 	return x.a.ledger.Conversation(ctx, conv, limit)

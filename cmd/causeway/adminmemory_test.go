@@ -168,14 +168,45 @@ func (m *memoryAPI) Requeue(_ context.Context, id, by string) error {
 	return m.move(id, by, "requeued")
 }
 
-func (m *memoryAPI) Drop(_ context.Context, id, by string) error { return m.move(id, by, "dropped") }
+func (m *memoryAPI) Drop(_ context.Context, id, by, note string) error {
+	return m.move(id, by+" because "+note, "dropped")
+}
 
-func (m *memoryAPI) RequeueAll(_ context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
+func (m *memoryAPI) DropAll(_ context.Context, q store.DeadQuery, by, note string) (gateway.DeadMoved, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.deadQ = q
+	m.did("drop all by %s because %s", by, note)
+	return gateway.DeadMoved{Moved: 2}, err
+}
+
+func (m *memoryAPI) DeadStats(_ context.Context, q store.DeadQuery) (gateway.DeadStats, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.deadQ = q
+	oldest := sampleTime.Add(-time.Hour)
+	return gateway.DeadStats{Total: 42,
+		Reasons:  []gateway.DeadCount{{Name: "tries", Count: 40}, {Name: "no_account", Count: 2}},
+		Kinds:    []gateway.DeadCount{{Name: "event", Count: 40}, {Name: "item", Count: 2}},
+		Apps:     []gateway.DeadCount{{Name: "support", Count: 40}, {Name: "", Count: 2}},
+		Accounts: []gateway.DeadCount{{Name: "shop-a", Count: 42}},
+		Hours:    []gateway.DeadHour{{At: sampleTime, Count: 12}, {At: oldest, Count: 20}}, Earlier: 10}, err
+}
+
+func (m *memoryAPI) DeadPlan(_ context.Context, q store.DeadQuery) (gateway.DeadPlan, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	m.deadQ = q
+	return gateway.DeadPlan{Letters: 42, Conversations: 23, Kinds: []gateway.DeadCount{{Name: "event", Count: 40}, {Name: "item", Count: 2}},
+		Convs: []gateway.DeadConv{{Conv: sampleConv, Letters: 12, Waiting: 3}}}, err
+}
+
+func (m *memoryAPI) RequeueAll(_ context.Context, q store.DeadQuery, by string) (gateway.DeadMoved, error) {
 	err := m.enter()
 	defer m.mu.Unlock()
 	m.deadQ = q
 	m.did("requeue all by %s", by)
-	return admin.RequeuedAll{Requeued: 2, Skipped: 1}, err
+	return gateway.DeadMoved{Moved: 2, Skipped: 1}, err
 }
 
 func (m *memoryAPI) StartReplay(_ context.Context, r admin.ReplayRequest, by string) (admin.ReplayStarted, error) {

@@ -17,6 +17,16 @@ type (
 	}
 	deadList struct {
 		Dead []gateway.DeadLetter `json:"dead"`
+		Next string               `json:"next"`
+	}
+	// deadDeed is what a requeue or drop of many did, or would do.
+	deadDeed struct {
+		DryRun bool `json:"dry_run"`
+		gateway.DeadPlan
+		Order    string `json:"order"`
+		Requeued int    `json:"requeued"`
+		Dropped  int    `json:"dropped"`
+		Skipped  int    `json:"skipped"`
 	}
 	payloadList struct {
 		Payloads []payloadView `json:"payloads"`

@@ -135,3 +135,10 @@ func wrap(w io.Writer, prefix, text string) {
 	}
 	_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
 }
+
+// wrapped is text broken at blanks to the width of the screen.
+func wrapped(text string) string {
+	var b strings.Builder
+	wrap(&b, "", text)
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/store"
 )
 
 //nolint:gochecknoglobals // a flag of the test binary
@@ -49,8 +50,13 @@ func TestOperatorCommands(t *testing.T) {
 		{name: "dead-requeue", args: []string{"dead", "requeue", sampleDead}, deeds: []string{"requeued " + sampleDead + " by root"}},
 		{name: "dead-requeue-some", args: []string{"dead", "requeue", sampleDead2, sampleDead}, code: exitFailed, deeds: []string{"requeued " + sampleDead + " by root"}},
 		{name: "dead-requeue-all", args: []string{"dead", "requeue", "--all", "--reason", "no_account"}, deeds: []string{"requeue all by root"}},
-		{name: "dead-drop", args: []string{"dead", "drop", sampleDead}, deeds: []string{"dropped " + sampleDead + " by root"}},
-		{name: "dead-drop-again", args: []string{"dead", "drop", sampleDead2}, code: exitFailed},
+		{name: "dead-requeue-dry", args: []string{"dead", "requeue", "--all", "--app", "support", "--limit", "10", "--dry-run"}},
+		{name: "dead-stats", args: []string{"dead", "stats"}},
+		{name: "dead-drop", args: []string{"dead", "drop", sampleDead, "--reason", "a test"}, deeds: []string{"dropped " + sampleDead + " by root because a test"}},
+		{name: "dead-drop-again", args: []string{"dead", "drop", sampleDead2, "--reason", "a test"}, code: exitFailed},
+		{name: "dead-drop-why", args: []string{"dead", "drop", "--all", "--app", "support"}, code: exitUsage},
+		{name: "dead-drop-all", args: []string{"dead", "drop", "--all", "--dead-reason", "stale", "--reason", "nobody waits"}, deeds: []string{"drop all by root because nobody waits"}},
+		{name: "dead-drop-dry", args: []string{"dead", "drop", "--all", "--dry-run"}},
 		{name: "pause", args: []string{"pause", "app", "support"}, deeds: []string{"pause app support by root"}},
 		{name: "resume", args: []string{"resume", "app", "faq"}, deeds: []string{"resume app faq by root"}},
 		{name: "pause-account", args: []string{"pause", "account", "shop-a"}, deeds: []string{"pause account shop-a by root"}},
@@ -204,9 +210,12 @@ func TestWhatIsAsked(t *testing.T) {
 	if q.Endpoint != "meta" || q.Limit != 7 || q.Before != 43 || !q.Until.Equal(time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("query %+v", q)
 	}
-	do("dead", "ls", "--app", "support", "--kind", "event", "--state", "dropped", "--reason", "tries", "--limit", "9")
-	if q := api.deadQ; q.App != "support" || q.Kind != "event" || q.State != "dropped" || q.Reason != "tries" || q.Limit != 9 {
-		t.Errorf("dead query %+v", q)
+	do("dead", "ls", "--app", "support", "--account", "shop-a", "--platform", "whatsapp", "--conv", sampleConv, "--kind", "event", "--state", "dropped",
+		"--reason", "tries", "--since", "2026-07-01", "--until", "2026-07-02", "--before", sampleDead, "--limit", "9")
+	wantDead := store.DeadQuery{App: "support", Account: "shop-a", Platform: "whatsapp", Conv: sampleConv, Kind: "event", State: "dropped", Reason: "tries",
+		Since: time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 7, 2, 0, 0, 0, 0, time.UTC), Before: sampleDead, Limit: 9}
+	if diff := cmp.Diff(wantDead, api.deadQ); diff != "" {
+		t.Errorf("dead query (-want +got):\n%s", diff)
 	}
 	do("replay", "--since", "2026-07-01", "--until", "2026-07-02T00:00:00+08:00", "--endpoint", "meta", "--run", "run_r", "--send-replies")
 	want := admin.ReplayRequest{Run: "run_r", Endpoint: "meta", SendReplies: true}

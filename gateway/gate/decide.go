@@ -52,7 +52,7 @@ func (g *Gate) resolve(ctx context.Context, p *place, d gateway.Decision) bool {
 		return true
 	}
 	g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
-		zap.String("state", string(d.State)), zap.String("reason", d.Reason), zap.Int("tries", d.Tries), zap.String("dead", s.Dead))
+		zap.String("state", string(s.Decision.State)), zap.String("reason", s.Decision.Reason), zap.Int("tries", s.Decision.Tries), zap.String("dead", s.Dead))
 	g.o.Resolved(s)
 	g.settled(&s)
 	return true

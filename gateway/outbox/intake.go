@@ -121,6 +121,9 @@ func (in *Intake) take(ctx context.Context, at gateway.ReplyPosition, answers []
 			in.o.Log.Warn("intake.count_failed", zap.Error(err))
 		}
 	}
+	for i := range settled {
+		settled[i].Build = list[i].Answer.Build
+	}
 	in.log(settled)
 	in.o.Settled(settled)
 	in.advance(at)
@@ -147,6 +150,8 @@ func (in *Intake) log(settled []gateway.Settled) {
 		case s.Dead != "":
 			in.o.Log.Warn("dead.buried", zap.String("dead", s.Dead), zap.String("app", s.App), zap.String("conv", s.Conv),
 				zap.String("event", s.Was.Event), zap.String("reason", s.Decision.Reason), zap.Int("tries", s.Decision.Tries))
+		case s.Decision.Reason == gateway.ReasonNotBuried:
+			in.o.Log.Error("dead.failed", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event))
 		case in.o.Log.Core().Enabled(zap.DebugLevel):
 			in.o.Log.Debug("event.settled", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
 				zap.Bool("late", s.Late), zap.String("state", string(s.Decision.State)), zap.String("reason", s.Decision.Reason),

@@ -64,18 +64,18 @@ type Readmitted struct {
 type Dead interface {
 	Dead(ctx context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error)
 	DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error)
+	DeadStats(ctx context.Context, q store.DeadQuery) (gateway.DeadStats, error)
+	// DeadPlan says what moving the open ones of the query would move.
+	DeadPlan(ctx context.Context, q store.DeadQuery) (gateway.DeadPlan, error)
 	// Requeue sets an open dead letter moving again.
 	Requeue(ctx context.Context, id, by string) error
-	// Drop closes an open dead letter for good.
-	Drop(ctx context.Context, id, by string) error
-	// RequeueAll requeues the open ones the query selects, at most q.Limit.
-	RequeueAll(ctx context.Context, q store.DeadQuery, by string) (RequeuedAll, error)
-}
-
-// RequeuedAll counts what a requeue of many did.
-type RequeuedAll struct {
-	Requeued int `json:"requeued"`
-	Skipped  int `json:"skipped"` // changed by somebody else meanwhile
+	// Drop closes an open dead letter for good; note says why, or is "".
+	Drop(ctx context.Context, id, by, note string) error
+	// RequeueAll and DropAll move the open ones the query selects, oldest first, at
+	// most q.Limit, 0 for all; in slices, so that a call that is cut off has moved
+	// some, and another one moves the rest.
+	RequeueAll(ctx context.Context, q store.DeadQuery, by string) (gateway.DeadMoved, error)
+	DropAll(ctx context.Context, q store.DeadQuery, by, note string) (gateway.DeadMoved, error)
 }
 
 // Replay hands archived payloads out again.

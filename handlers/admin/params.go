@@ -98,6 +98,21 @@ func (p *params) name(name string) string {
 	return s
 }
 
+// platform reads the name of a platform.
+func (p *params) platform(name string) string {
+	return p.word(name, "whatsapp", "wecom", "unified")
+}
+
+// conv reads the id of a conversation.
+func (p *params) conv(name string) string {
+	s := p.text(name)
+	if s != "" && !validConv(s) {
+		p.bad(name, "must be the 26 characters of a conversation's id")
+		return ""
+	}
+	return s
+}
+
 // reason reads a reason of a dead letter: a closed set of short words.
 func (p *params) reason(name string) string {
 	s := p.text(name)

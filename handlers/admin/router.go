@@ -30,10 +30,10 @@ type router struct {
 //	POST /api/v1/rejects/readmit                operator; ?endpoint
 //	POST /api/v1/replays                        operator
 //	POST /api/v1/replays/{run}/release          admin
-//	GET  /api/v1/dead, /dead/{id}               viewer; ?app kind state reason limit
+//	GET  /api/v1/dead, /dead/stats, /dead/{id}  viewer; ?app account platform conv kind state reason since until before limit
 //	POST /api/v1/dead/{id}/requeue              operator
-//	POST /api/v1/dead/requeue                   operator; ?app kind reason limit
-//	POST /api/v1/dead/{id}/drop                 admin
+//	POST /api/v1/dead/requeue                   operator; the same filters; ?limit dry_run
+//	POST /api/v1/dead/{id}/drop, /dead/drop     admin; {"reason": "…"}, filters, ?limit dry_run
 //	GET  /api/v1/apps                           viewer
 //	POST /api/v1/apps/{name}/pause, /resume     operator
 //	GET  /api/v1/brakes                         viewer; what is stopped
@@ -81,6 +81,7 @@ func NewRouter(o Options) http.Handler {
 	viewer.GET("/rejects", r.rejects)
 	viewer.GET("/rejects/:id", r.reject)
 	viewer.GET("/dead", r.dead)
+	viewer.GET("/dead/stats", r.deadStats)
 	viewer.GET("/dead/:id", r.deadLetter)
 	viewer.GET("/apps", r.apps)
 	viewer.GET("/brakes", r.brakes)
@@ -105,6 +106,7 @@ func NewRouter(o Options) http.Handler {
 	admin := e.Group("/api/v1", r.allow(RoleAdmin), bounded)
 	admin.POST("/replays/:run/release", r.release)
 	admin.POST("/dead/:id/drop", r.drop)
+	admin.POST("/dead/drop", r.dropAll)
 	admin.GET("/audit", r.audit)
 	if a, ok := o.API.(Adopter); ok {
 		admin.POST("/adopt", r.adopt(a))

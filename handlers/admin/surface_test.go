@@ -108,7 +108,7 @@ func (a *api) ReadmitAll(_ context.Context, endpoint, by string) (admin.Readmitt
 }
 
 func (a *api) Dead(_ context.Context, q store.DeadQuery) ([]gateway.DeadLetter, error) {
-	return nil, a.called("dead %+v", q)
+	return nil, a.called("dead %s", asked(q))
 }
 
 func (a *api) DeadLetter(_ context.Context, id string) (*gateway.DeadLetter, error) {
@@ -118,9 +118,29 @@ func (a *api) DeadLetter(_ context.Context, id string) (*gateway.DeadLetter, err
 func (a *api) Requeue(_ context.Context, id, by string) error {
 	return a.called("requeue %s by %s", id, by)
 }
-func (a *api) Drop(_ context.Context, id, by string) error { return a.called("drop %s by %s", id, by) }
-func (a *api) RequeueAll(_ context.Context, q store.DeadQuery, by string) (admin.RequeuedAll, error) {
-	return admin.RequeuedAll{Requeued: 1}, a.called("requeue all %+v by %s", q, by)
+func (a *api) Drop(_ context.Context, id, by, note string) error {
+	return a.called("drop %s by %s because %q", id, by, note)
+}
+
+// asked is a query of dead letters with what is set in it.
+func asked(q store.DeadQuery) string {
+	return fmt.Sprintf("%q %q %q %q %q %q %q %s %s %q %d", q.App, q.Account, q.Platform, q.Conv, q.Kind, q.State, q.Reason, stamp(q.Since), stamp(q.Until), q.Before, q.Limit)
+}
+
+func (a *api) DeadStats(_ context.Context, q store.DeadQuery) (gateway.DeadStats, error) {
+	return gateway.DeadStats{}, a.called("dead stats %s", asked(q))
+}
+
+func (a *api) DeadPlan(_ context.Context, q store.DeadQuery) (gateway.DeadPlan, error) {
+	return gateway.DeadPlan{}, a.called("dead plan %s", asked(q))
+}
+
+func (a *api) RequeueAll(_ context.Context, q store.DeadQuery, by string) (gateway.DeadMoved, error) {
+	return gateway.DeadMoved{Moved: 1}, a.called("requeue all %s by %s", asked(q), by)
+}
+
+func (a *api) DropAll(_ context.Context, q store.DeadQuery, by, note string) (gateway.DeadMoved, error) {
+	return gateway.DeadMoved{Moved: 1}, a.called("drop all %s by %s because %q", asked(q), by, note)
 }
 
 func (a *api) StartReplay(_ context.Context, r admin.ReplayRequest, by string) (admin.ReplayStarted, error) {

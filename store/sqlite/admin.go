@@ -60,14 +60,14 @@ func (l *Ledger) positions(ctx context.Context, q string, args ...any) (out []in
 
 // Audit records a deed of an admin, durable.
 func (l *Ledger) Audit(ctx context.Context, e gateway.AuditEntry) error {
-	return l.write(ctx, true, 0, func(c *conn) error { return audit(c, e.At, e.By, e.What, e.Target) })
+	return l.write(ctx, true, 0, func(c *conn) error { return auditMany(c, &e) })
 }
 
 // AuditLog lists what admins did, newest first.
 func (l *Ledger) AuditLog(ctx context.Context, limit int) (out []gateway.AuditEntry, err error) {
 	err = l.r.read(ctx, func(c *conn) error {
-		return c.query("SELECT at, by, what, target FROM audit ORDER BY n DESC LIMIT ?", func(r row) error {
-			out = append(out, gateway.AuditEntry{At: r.time(0), By: r.str(1), What: r.str(2), Target: r.str(3)})
+		return c.query("SELECT at, by, what, target, count, note FROM audit ORDER BY n DESC LIMIT ?", func(r row) error {
+			out = append(out, gateway.AuditEntry{At: r.time(0), By: r.str(1), What: r.str(2), Target: r.str(3), Count: r.int(4), Note: string(r.blob(5))})
 			return nil
 		}, limitOf(limit))
 	})

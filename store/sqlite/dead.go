@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
-	"github.com/causewayhq/causeway/store"
 )
 
 // bury writes an open dead letter and returns its id.
@@ -25,6 +24,21 @@ func (l *Ledger) bury(c *conn, now time.Time, d *gateway.DeadLetter) (string, er
 	return id, nil
 }
 
+// unburied is how long something waits that could not be buried. It is not given up
+// then: no try is spent, nothing of its conversation overtakes it, and every other
+// conversation goes on. That is for a letter that the file refuses; a file that takes
+// nothing fails the whole write.
+const unburied = 5 * time.Second
+
+// notBuried says that err is such a refusal, and counts it.
+func (l *Ledger) notBuried(err error) bool {
+	if code(err) != codeConstraint {
+		return false
+	}
+	l.book.add(prefixOther+gateway.ReasonNotBuried, 1)
+	return true
+}
+
 func (l *Ledger) buryEvent(c *conn, was *gateway.Pending, d gateway.Decision, now time.Time) (string, error) {
 	letter := &gateway.DeadLetter{Kind: "event", Reason: d.Reason, Detail: d.Detail, App: was.App, Conv: was.Conv,
 		Event: was.Event, N: was.N, Tries: d.Tries}
@@ -35,31 +49,6 @@ func (l *Ledger) buryEvent(c *conn, was *gateway.Pending, d gateway.Decision, no
 		return "", err
 	}
 	return l.bury(c, now, letter)
-}
-
-const deadColumns = "id, kind, state, at, reason, detail, app, platform, account, conv, event, n, message, payload, pos, item, tries, by"
-
-func scanDead(r row) gateway.DeadLetter {
-	return gateway.DeadLetter{
-		ID: r.str(0), Kind: r.str(1), State: r.str(2), At: r.time(3), Reason: r.str(4), Detail: string(r.blob(5)), App: r.str(6),
-		Platform: r.str(7), Account: r.str(8), Conv: r.str(9), Event: r.str(10), N: r.int(11), Message: r.str(12), Payload: r.str(13),
-		Pos: r.int(14), Item: int(r.int(15)), Tries: int(r.int(16)), By: r.str(17),
-	}
-}
-
-// Dead lists dead letters, newest first.
-func (l *Ledger) Dead(ctx context.Context, q store.DeadQuery) (out []gateway.DeadLetter, err error) {
-	if q.State == "" {
-		q.State = "open"
-	}
-	err = l.r.read(ctx, func(c *conn) error {
-		return c.query("SELECT "+deadColumns+` FROM dead WHERE state = ? AND (? = '' OR app = ?) AND (? = '' OR kind = ?)
-			AND (? = '' OR reason = ?) ORDER BY id DESC LIMIT ?`, func(r row) error {
-			out = append(out, scanDead(r))
-			return nil
-		}, q.State, q.App, q.App, q.Kind, q.Kind, q.Reason, q.Reason, limitOf(q.Limit))
-	})
-	return out, err
 }
 
 // DeadLetter returns one dead letter.
@@ -84,7 +73,7 @@ func deadLetter(c *conn, id string) (*gateway.DeadLetter, error) {
 	return &d, nil
 }
 
-func openDead(c *conn, id string) (*gateway.DeadLetter, error) {
+func stillOpen(c *conn, id string) (*gateway.DeadLetter, error) {
 	d, err := deadLetter(c, id)
 	if err == nil && d.State != "open" {
 		return nil, fmt.Errorf("the dead letter is %s: %w", d.State, gateway.ErrConflict)
@@ -92,8 +81,8 @@ func openDead(c *conn, id string) (*gateway.DeadLetter, error) {
 	return d, err
 }
 
-func closeDead(c *conn, id, state, by string) error {
-	_, err := c.exec("UPDATE dead SET state = ?, by = ? WHERE id = ?", state, by, id)
+func closeDead(c *conn, id, state, by, note string) error {
+	_, err := c.exec("UPDATE dead SET state = ?, by = ?, note = ? WHERE id = ?", state, by, []byte(note), id)
 	return err
 }
 
@@ -101,25 +90,11 @@ func closeDead(c *conn, id, state, by string) error {
 func (l *Ledger) Requeue(ctx context.Context, id, by string, now time.Time) (gateway.Requeued, error) {
 	var out gateway.Requeued
 	err := l.write(ctx, true, 1, func(c *conn) error {
-		out = gateway.Requeued{}
-		d, err := openDead(c, id)
+		d, err := stillOpen(c, id)
 		if err != nil {
 			return err
 		}
-		if err := closeDead(c, id, "requeued", by); err != nil {
-			return err
-		}
-		switch d.Kind {
-		case "event":
-			if out.Pending, err = l.requeueEvent(c, d); err == nil {
-				out.Merged, err = l.stirs(c, d.Conv)
-			}
-		case "message":
-			out.Conv, err = d.Conv, l.requeueMessage(c, d.Message, now)
-		default:
-			out.Again, err = true, queueAgain(c, gateway.AgainRow{Pos: d.Pos, Item: d.Item, Reason: "requeue"})
-		}
-		if err != nil {
+		if out, err = l.requeue(c, d, by, now); err != nil {
 			return err
 		}
 		return audit(c, now, by, "requeue", id)
@@ -128,6 +103,25 @@ func (l *Ledger) Requeue(ctx context.Context, id, by string, now time.Time) (gat
 		return gateway.Requeued{}, err
 	}
 	return out, nil
+}
+
+// requeue sets d moving. With gateway.ErrConflict nothing is written: the thing it
+// stands for is in another state by now.
+func (l *Ledger) requeue(c *conn, d *gateway.DeadLetter, by string, now time.Time) (out gateway.Requeued, err error) {
+	switch d.Kind {
+	case "event":
+		if out.Pending, err = l.requeueEvent(c, d); err == nil {
+			out.Merged, err = l.stirs(c, d.Conv)
+		}
+	case "message":
+		out.Conv, err = d.Conv, l.requeueMessage(c, d.Message, now)
+	default:
+		out.Again, err = true, queueAgain(c, gateway.AgainRow{Pos: d.Pos, Item: d.Item, Reason: "requeue"})
+	}
+	if err == nil {
+		err = closeDead(c, d.ID, "requeued", by, "")
+	}
+	return out, err
 }
 
 // requeueEvent makes a dead event pending in its old place.
@@ -159,23 +153,25 @@ func (l *Ledger) requeueEvent(c *conn, d *gateway.DeadLetter) (*gateway.Pending,
 }
 
 // Drop closes an open dead letter for good.
-func (l *Ledger) Drop(ctx context.Context, id, by string, now time.Time) error {
+func (l *Ledger) Drop(ctx context.Context, id, by, note string, now time.Time) error {
 	return l.write(ctx, true, 1, func(c *conn) error {
-		d, err := openDead(c, id)
+		d, err := stillOpen(c, id)
+		if err == nil {
+			err = l.drop(c, d, by, note)
+		}
 		if err != nil {
 			return err
 		}
-		if err := closeDead(c, id, "dropped", by); err != nil {
-			return err
-		}
-		if d.Kind == "event" {
-			n, err := c.exec("UPDATE settled SET state = 'dropped' WHERE n = ? AND app = ? AND state = 'dead'", d.N, d.App)
-			if err != nil {
-				return err
-			}
-			l.book.add(appCount(d.App, "dead"), -n)
-			l.book.add(appCount(d.App, "dropped"), n)
-		}
-		return audit(c, now, by, "drop", id)
+		return auditMany(c, &gateway.AuditEntry{At: now, By: by, What: "drop", Target: id, Note: note})
 	})
+}
+
+func (l *Ledger) drop(c *conn, d *gateway.DeadLetter, by, note string) error {
+	if err := closeDead(c, d.ID, "dropped", by, note); err != nil || d.Kind != "event" {
+		return err
+	}
+	n, err := c.exec("UPDATE settled SET state = 'dropped' WHERE n = ? AND app = ? AND state = 'dead'", d.N, d.App)
+	l.book.add(appCount(d.App, "dead"), -n)
+	l.book.add(appCount(d.App, "dropped"), n)
+	return err
 }

@@ -109,11 +109,11 @@ func pendingStates(c *conn, out *gateway.Conversation, key int64, ns []int64) er
 	for i, n := range ns {
 		at[n] = i
 	}
-	for app := ""; ; {
-		found, err := c.one("SELECT app FROM pending WHERE app > ? ORDER BY app LIMIT 1", func(r row) { app = r.str(0) }, app)
-		if err != nil || !found {
-			return err
-		}
+	apps, err := pendingApps(c)
+	if err != nil {
+		return err
+	}
+	for _, app := range apps {
 		err = c.query("SELECT n, blocked_at > 0 FROM pending WHERE app = ? AND c = ?", func(r row) error {
 			if i, ok := at[r.int(0)]; ok {
 				e := &out.Events[i]
@@ -130,6 +130,7 @@ func pendingStates(c *conn, out *gateway.Conversation, key int64, ns []int64) er
 			return err
 		}
 	}
+	return nil
 }
 
 func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {

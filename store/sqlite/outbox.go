@@ -212,6 +212,12 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		if dead.Reason == gateway.ReasonTries {
 			m.Reason = dead.Reason
 		}
+		if err := l.buryMessage(c, m, dead, e.At); l.notBuried(err) { // certainly not sent, so another try does no harm
+			m.State, m.Reason, m.NextAt = gateway.MessageWaiting, gateway.ReasonNotBuried, e.At.Add(unburied)
+			m.Spared++
+		} else if err != nil {
+			return err
+		}
 	case gateway.OutcomeUnknown:
 		m.State, m.UnknownUntil, m.Reason, m.open = gateway.MessageUnknown, e.UnknownUntil, o.Code, true
 	default:
@@ -223,11 +229,8 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 	if err := l.tell(c, m, by, o.Code, e.At); err != nil {
 		return err
 	}
-	if m.State != gateway.MessageRejected {
+	if m.State != gateway.MessageRejected || harmless {
 		return nil
-	}
-	if err := l.buryMessage(c, m, dead, e.At); err != nil || harmless {
-		return err
 	}
 	return l.endParts(c, m, gateway.MessageCancelled, reasonRejected, e.At)
 }

@@ -111,6 +111,13 @@ func (w *settleWrite) late(app, event, run string) error {
 // carryOut does what was decided about a pending event and fills out. q is what
 // waits in its conversation.
 func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pending, q *waiting, d gateway.Decision) (err error) {
+	if d.State == gateway.EventDead {
+		if out.Dead, err = w.l.buryEvent(w.c, &was, d, w.now); w.l.notBuried(err) {
+			d = gateway.Decision{State: gateway.EventPending, Reason: gateway.ReasonNotBuried, Tries: was.Tries, NextAt: w.now.Add(unburied), Detail: d.Detail}
+		} else if err != nil {
+			return err
+		}
+	}
 	out.Was, out.Decision = was, d
 	switch d.State {
 	case gateway.EventPending:
@@ -141,11 +148,7 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pend
 	}
 	w.l.book.add(appCount(was.App, "pending"), -1)
 	w.l.book.add(appCount(was.App, string(d.State)), 1)
-	if d.State == gateway.EventDead {
-		out.Dead, err = w.l.buryEvent(w.c, &was, d, w.now)
-		return err
-	}
-	if len(d.Replies) > 0 {
+	if d.State == gateway.EventSettled && len(d.Replies) > 0 {
 		out.Messages = len(d.Replies)
 		return w.l.reply(w.c, &was, d.Replies, w.now)
 	}

@@ -97,11 +97,11 @@ func settleDead(w *world) {
 	w.balanced()
 
 	s = w.answer(want, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonVerdict, Tries: 1})
-	w.must(w.l.Drop(w.ctx, s.Dead, "ops", w.now))
-	if err := w.l.Drop(w.ctx, s.Dead, "ops", w.now); !errors.Is(err, gateway.ErrConflict) {
+	w.must(w.l.Drop(w.ctx, s.Dead, "ops", "no use", w.now))
+	if err := w.l.Drop(w.ctx, s.Dead, "ops", "no use", w.now); !errors.Is(err, gateway.ErrConflict) {
 		w.Errorf("dropped twice: %v", err)
 	}
-	if err := w.l.Drop(w.ctx, "dl_none", "ops", w.now); !errors.Is(err, gateway.ErrNotFound) {
+	if err := w.l.Drop(w.ctx, "dl_none", "ops", "", w.now); !errors.Is(err, gateway.ErrNotFound) {
 		w.Errorf("dropped nothing: %v", err)
 	}
 	for state, want := range map[string]int{"": 0, "requeued": 1, "dropped": 1} {

@@ -284,7 +284,7 @@ func (m *model) requeueOne() {
 	a := m.app[d.App]
 	a.Dead--
 	if m.r.IntN(3) == 0 {
-		m.must(m.l.Drop(m.ctx, id, "ops", m.now))
+		m.must(m.l.Drop(m.ctx, id, "ops", "", m.now))
 		a.Dropped++
 	} else {
 		re, err := m.l.Requeue(m.ctx, id, "ops", m.now)

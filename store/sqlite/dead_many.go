@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
+)
+
+// One slice of a deed on many ends after so many dead letters or so long, whichever
+// comes first, so that the writer is soon free for others.
+const (
+	manySlice = 200
+	manyTime  = 15 * time.Millisecond
+)
+
+// RequeueAll sets many dead letters moving; see store.AdminLedger.
+func (l *Ledger) RequeueAll(ctx context.Context, q store.DeadQuery, by string, now time.Time, moved func([]gateway.Requeued)) (gateway.DeadMoved, error) {
+	var slice []gateway.Requeued
+	return l.moveDead(ctx, q, &gateway.AuditEntry{At: now, By: by, What: "requeue", Target: deadFilter(&q)}, deadMove{
+		begin: func() { slice = nil },
+		one: func(c *conn, d *gateway.DeadLetter) error {
+			r, err := l.requeue(c, d, by, now)
+			if err == nil {
+				slice = append(slice, r)
+			}
+			return err
+		},
+		committed: func() { moved(slice) },
+	})
+}
+
+// DropAll closes many dead letters for good.
+func (l *Ledger) DropAll(ctx context.Context, q store.DeadQuery, by, note string, now time.Time) (gateway.DeadMoved, error) {
+	return l.moveDead(ctx, q, &gateway.AuditEntry{At: now, By: by, What: "drop", Target: deadFilter(&q), Note: note}, deadMove{
+		begin:     func() {},
+		one:       func(c *conn, d *gateway.DeadLetter) error { return l.drop(c, d, by, note) },
+		committed: func() {},
+	})
+}
+
+// deadMove is what is done to each; begin starts a slice anew, since one may run twice.
+type deadMove struct {
+	begin     func()
+	one       func(c *conn, d *gateway.DeadLetter) error
+	committed func()
+}
+
+// moveDead walks over the open dead letters of a query, oldest first, up to the
+// newest there is at the call: what is buried again meanwhile is not moved twice.
+func (l *Ledger) moveDead(ctx context.Context, q store.DeadQuery, deed *gateway.AuditEntry, move deadMove) (done gateway.DeadMoved, err error) {
+	q.State = "open"
+	limit := q.Limit
+	last := ""
+	err = l.r.read(ctx, func(c *conn) error {
+		_, err := c.one("SELECT id FROM dead INDEXED BY dead_list WHERE state = 'open' ORDER BY id DESC LIMIT 1", func(r row) { last = r.str(0) })
+		return err
+	})
+	if err != nil || last == "" {
+		return done, err
+	}
+	var entry int64 // of the audit
+	for above := ""; ; {
+		most := manySlice
+		if limit > 0 {
+			most = min(most, limit-done.Moved-done.Skipped)
+		}
+		if most <= 0 {
+			return done, nil
+		}
+		var slice gateway.DeadMoved
+		var end string
+		row, over := entry, false
+		err := l.write(ctx, true, most/8, func(c *conn) (err error) {
+			move.begin()
+			slice, end, over, err = l.moveSlice(c, &q, above, last, most, move.one)
+			if err != nil || slice.Moved == 0 {
+				return err
+			}
+			deed.Count = int64(slice.Moved)
+			row, err = auditGrows(c, entry, deed)
+			return err
+		})
+		if err != nil {
+			return done, err
+		}
+		entry, above = row, end
+		done.Moved, done.Skipped = done.Moved+slice.Moved, done.Skipped+slice.Skipped
+		move.committed()
+		if over {
+			return done, nil
+		}
+	}
+}
+
+// moveSlice moves some of those above an id. over: there are no more.
+func (l *Ledger) moveSlice(c *conn, q *store.DeadQuery, above, last string, most int, one func(*conn, *gateway.DeadLetter) error) (done gateway.DeadMoved, end string, over bool, err error) {
+	text, args := deadIDs(q, above, last+"~", "id")
+	var letters []gateway.DeadLetter
+	text = "SELECT " + deadColumns + " FROM dead WHERE id IN (" + text + " ORDER BY id LIMIT ?) ORDER BY id"
+	err = c.query(text, func(r row) error {
+		letters = append(letters, scanDead(r))
+		return nil
+	}, append(args, most)...)
+	if err != nil {
+		return done, above, false, err
+	}
+	begun := time.Now() // the machine's own work
+	for i := range letters {
+		switch err := one(c, &letters[i]); {
+		case errors.Is(err, gateway.ErrConflict), errors.Is(err, gateway.ErrNotFound):
+			done.Skipped++
+		case err != nil:
+			return done, above, false, err
+		default:
+			done.Moved++
+		}
+		if end = letters[i].ID; time.Since(begun) > manyTime && i+1 < len(letters) {
+			return done, end, false, nil
+		}
+	}
+	return done, end, len(letters) < most, nil
+}
+
+// auditMany records a deed with how much it moved and why.
+func auditMany(c *conn, e *gateway.AuditEntry) error {
+	_, err := auditGrows(c, 0, e)
+	return err
+}
+
+// auditGrows records a deed, or adds to the count of the entry it has already.
+func auditGrows(c *conn, entry int64, e *gateway.AuditEntry) (int64, error) {
+	if entry > 0 {
+		_, err := c.exec("UPDATE audit SET count = count + ? WHERE n = ?", e.Count, entry)
+		return entry, err
+	}
+	return c.number("INSERT INTO audit (at, by, what, target, count, note) VALUES (?, ?, ?, ?, ?, ?) RETURNING n",
+		e.At, e.By, e.What, e.Target, e.Count, []byte(e.Note))
+}

@@ -1,0 +1,37 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"github.com/causewayhq/causeway/store/storetest"
+)
+
+// A file that takes no dead letter of one conversation: a trigger refuses it, as a
+// broken constraint would.
+func TestRefusedDeadLetters(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, dir)
+	db, err := sql.Open("sqlite", filepath.Join(dir, "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	run := func(text string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 20000"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db.SetMaxOpenConns(1)
+	storetest.Refused(t, s.Archive, s.Ledger,
+		func(conv string) {
+			run("CREATE TRIGGER refuse BEFORE INSERT ON dead WHEN NEW.conv = '" + conv + "' BEGIN SELECT RAISE(ABORT, 'refused'); END")
+		},
+		func() { run("DROP TRIGGER refuse") })
+}
