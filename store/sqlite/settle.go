@@ -113,7 +113,7 @@ func (w *settleWrite) late(app, event, run string) error {
 func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pending, q *waiting, d gateway.Decision) (err error) {
 	if d.State == gateway.EventDead {
 		if out.Dead, err = w.l.buryEvent(w.c, &was, d, w.now); w.l.notBuried(err) {
-			d = gateway.Decision{State: gateway.EventPending, Reason: gateway.ReasonNotBuried, Tries: was.Tries, NextAt: w.now.Add(unburied), Detail: d.Detail}
+			d = gateway.Decision{State: gateway.EventPending, Reason: gateway.ReasonNotBuried, Tries: was.Tries, NextAt: w.now.Add(unburied), Blocked: was.Blocked, Detail: d.Detail}
 		} else if err != nil {
 			return err
 		}
