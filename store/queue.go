@@ -54,7 +54,7 @@ type MessagePage struct {
 
 // MaxChange is how many messages one ChangeMessages takes: few enough that the writer is
 // not held for long.
-const MaxChange = 200
+const MaxChange = 100
 
 // MessageDeed is what can be done to messages that have not left.
 type MessageDeed string
@@ -82,7 +82,10 @@ type MessageChange struct {
 // MessagesChanged counts messages; the parts that went along are among Changed.
 type MessagesChanged struct {
 	Changed, Skipped int
-	Convs            []string // that the sender should look at
+	// Taken is how many of those named were looked at: the rest is for another call,
+	// when many parts went along.
+	Taken int
+	Convs []string // that the sender should look at
 }
 
 // Resolve is a person's word about an unknown message.

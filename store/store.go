@@ -308,7 +308,7 @@ type SubmitLedger interface {
 	// Message returns a message with its attempts, oldest first.
 	Message(ctx context.Context, id string) (*gateway.Message, []gateway.Attempt, error)
 	// CancelMessage cancels a message and the parts behind it "by operator", and
-	// returns the conversation; gateway.ErrConflict when it is not waiting.
+	// returns the conversation; gateway.ErrConflict when it neither waits nor is held.
 	CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error)
 }
 

@@ -167,11 +167,6 @@ func (x adminAPI) FindConversation(ctx context.Context, platform, account string
 	return x.a.ledger.FindConversation(ctx, platform, account, id)
 }
 
-// Messages lists messages in a state.
-func (x adminAPI) Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error) {
-	return x.a.ledger.Messages(ctx, state, limit)
-}
-
 // KeptSums are the kept counts of promise 2.
 func (x adminAPI) KeptSums(ctx context.Context) (gateway.Sums, error) {
 	return x.a.sums(ctx, x.a.ledger.Sums)

@@ -280,16 +280,43 @@ func (m *memoryAPI) FindConversation(_ context.Context, _, _ string, id gateway.
 	return "", gateway.ErrNotFound
 }
 
-func (m *memoryAPI) Messages(_ context.Context, state gateway.MessageState, _ int) ([]gateway.Message, error) {
-	err := m.enter()
+func (m *memoryAPI) FindMessages(_ context.Context, q store.MessageQuery) (out store.MessagePage, err error) {
+	err = m.enter()
 	defer m.mu.Unlock()
-	var out []gateway.Message
 	for _, msg := range m.messages {
-		if msg.State == state {
-			out = append(out, msg)
+		if q.State == "" || msg.State == q.State {
+			out.Messages = append(out.Messages, msg)
 		}
 	}
+	if q.Account != "" {
+		out.Next = "7"
+	}
 	return out, err
+}
+
+func (m *memoryAPI) ChangeMessages(_ context.Context, r admin.ChangeRequest, by string) (out admin.Changed, err error) {
+	err = m.enter()
+	defer m.mu.Unlock()
+	if len(r.Messages) > 0 && r.Messages[0] != sampleMessage {
+		return admin.Changed{Skipped: 1}, err
+	}
+	out = admin.Changed{Matched: 120, Changed: 118, Skipped: 2, Sample: m.messages}
+	if r.DryRun {
+		out.Changed, out.Skipped = 0, 0
+		return out, err
+	}
+	m.did("%s %v %+v at %s by %s over %s priority %d by %s", r.Do, r.Messages, r.Query.Account+r.Query.Key, instant(r.At), r.By, r.Over, r.Priority, by)
+	return out, err
+}
+
+func (m *memoryAPI) ResolveMessage(_ context.Context, r store.Resolve, by string) error {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if r.Message != sampleMessage {
+		return gateway.ErrConflict
+	}
+	m.did("resolved %s again %v rest %v by %s", r.Message, r.Again, r.Rest, by)
+	return err
 }
 
 func (m *memoryAPI) Submit(_ context.Context, s *gateway.Submission) (gateway.Submitted, error) {

@@ -101,7 +101,7 @@ func sampleAPI() *memoryAPI {
 		},
 		messages: []gateway.Message{{
 			ID: sampleMessage, Task: sampleMessage, Parts: 1, App: "support", Platform: "whatsapp", Account: "shop-a", Conv: sampleConv, Event: sampleEvent,
-			State: gateway.MessageUnknown, Reason: "timeout", Attempts: 1, DueAt: sampleTime, Reply: gateway.Reply{Type: "text", Text: "SECRET TEXT"},
+			State: gateway.MessageUnknown, TaskState: gateway.MessageUnknown, Reason: "timeout", Attempts: 1, DueAt: sampleTime, Reply: gateway.Reply{Type: "text", Text: "SECRET TEXT"},
 		}},
 		attempts: []gateway.Attempt{{N: 1, StartedAt: sampleTime, EndedAt: later(time.Second),
 			Outcome: &gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "timeout", Detail: "the platform did not answer\x1b[0m"}}},

@@ -38,6 +38,7 @@ type (
 	}
 	messageList struct {
 		Messages []messageView `json:"messages"`
+		Next     string        `json:"next"`
 	}
 	readmitted struct {
 		Payload string `json:"payload"`
@@ -115,6 +116,13 @@ type messageView struct {
 	ExternalID string              `json:"external_id"`
 	Delivery   gateway.StatusState `json:"delivery"`
 	Failed     *gateway.Problem    `json:"failed"`
+	Result     string              `json:"result"`
+	TaskState  string              `json:"task_state"`
+	Priority   int                 `json:"priority"`
+	Author     string              `json:"author"`
+	Window     *gateway.SendWindow `json:"window"`
+	OnFailure  string              `json:"on_failure"`
+	Callback   string              `json:"callback"`
 	Calls      []struct {
 		N         int       `json:"n"`
 		StartedAt time.Time `json:"started_at"`

@@ -3,44 +3,89 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/url"
+	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/causewayhq/causeway/gateway"
+	"github.com/spf13/pflag"
 )
 
-// messagesCommand shows outgoing messages and takes them back.
+// messagesCommand shows outgoing messages and changes those that have not left.
 func (c *cli) messagesCommand() *cobra.Command {
 	messages := &cobra.Command{
 		Use:   "messages",
-		Short: "List outgoing messages, show one, cancel one that waits",
+		Short: "List outgoing messages, show one, move, hold or cancel those that wait",
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	messages.AddCommand(c.messagesListCommand(), c.messagesShowCommand(), c.messagesCancelCommand())
+	messages.AddCommand(c.messagesListCommand(), c.messagesShowCommand(), c.messagesCancelCommand(), c.messagesRescheduleCommand(),
+		c.messagesSetCommand(), c.messagesResolveCommand())
 	return messages
 }
 
+// messageFilter is what selects messages, for every command alike.
+type messageFilter struct {
+	state, account, app, conv, task, key, from, until string
+}
+
+func (f *messageFilter) flags(fs *pflag.FlagSet) {
+	fs.StringVar(&f.state, "state", "", "only in this state")
+	fs.StringVar(&f.account, "account", "", "only of this account")
+	fs.StringVar(&f.app, "app", "", "only replies of this application")
+	fs.StringVar(&f.conv, "conv", "", "only of this conversation")
+	fs.StringVar(&f.task, "task", "", "only the parts of this task")
+	fs.StringVar(&f.key, "key", "", "only submitted ones whose key begins with this")
+	fs.StringVar(&f.from, "due-from", "", "due at or after, RFC 3339, a day, or +2h")
+	fs.StringVar(&f.until, "due-until", "", "due before")
+}
+
+// query are the parameters of the API.
+func (f *messageFilter) query() (url.Values, error) {
+	q := query("state", f.state, "account", f.account, "app", f.app, "conv", f.conv, "task", f.task, "key", f.key)
+	for name, typed := range map[string]string{"due-from": f.from, "due-until": f.until} {
+		at, err := later(name, typed)
+		if err != nil {
+			return nil, err
+		}
+		if at != "" {
+			q.Set(map[string]string{"due-from": "due_from", "due-until": "due_until"}[name], at)
+		}
+	}
+	return q, nil
+}
+
 func (c *cli) messagesListCommand() *cobra.Command {
-	var state string
+	var f messageFilter
 	var limit int
+	var after string
 	cmd := &cobra.Command{
-		Use:   "ls [--state STATE]",
-		Short: "List messages in a state, newest first; no text",
-		Long: `List messages in a state, newest first; no text is shown.
+		Use:   "ls",
+		Short: "List messages; no text",
+		Long: `List messages; no text is shown. Waiting and sending ones come by the time they are due,
+others the newest first.
 
 States: waiting, sending, accepted, rejected, unknown (it may have left, and is
-never repeated by us), expired, cancelled, held (waits for replay release).`,
-		Example: "  causeway messages ls --state unknown\n  causeway messages ls --state held --limit 200",
-		Args:    cobra.NoArgs,
+never repeated by us), expired, cancelled, held (waits for a person's release).
+RESULT is how far it got at the platform: sent, delivered, read, played, failed. TASK is
+the state of all its parts together: partial when some were taken and others never will be.`,
+		Example: "  causeway messages ls --state unknown\n  causeway messages ls --state waiting --account shop-a --due-until +2h\n" +
+			"  causeway messages ls --key campaign-june --limit 200",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fetched(cmd, c, query("state", state, "limit", number(limit)), func(w io.Writer, l messageList) {
-				printMessages(w, l, state)
-			}, "messages")
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			q.Set("limit", number(max(limit, 1)))
+			if after != "" {
+				q.Set("after", after)
+			}
+			return fetched(cmd, c, q, printMessages, "messages")
 		},
 	}
-	cmd.Flags().StringVar(&state, "state", string(gateway.MessageUnknown), "the state")
+	f.flags(cmd.Flags())
 	cmd.Flags().IntVar(&limit, "limit", 50, "at most this many")
+	cmd.Flags().StringVar(&after, "after", "", "go on behind a page, by what it said at its end")
 	return cmd
 }
 
@@ -56,46 +101,59 @@ func (c *cli) messagesShowCommand() *cobra.Command {
 	}
 }
 
-func (c *cli) messagesCancelCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Take back a message that waits, and the parts behind it",
-		Long: `Take back a message that waits, and the later parts of its task: by the id that
-causeway send printed, the whole of it. What is being sent or may have left cannot
-be taken back here; exit code 1 then, and nothing is changed.`,
-		Example: "  causeway messages cancel ms_01JDRX5S3V8P9A6K2M4N7Q0T1W",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return posted(cmd, c, nil, nil, func(w io.Writer, m messageView) {
-				_, _ = fmt.Fprintln(w, m.ID+" is cancelled")
-			}, "messages", args[0], "cancel")
-		},
-	}
-}
-
 func printMessage(w io.Writer, m messageView) {
 	asked := "submitted"
 	if m.App != "" {
 		asked = m.App + ", answering " + m.Event
 	}
-	fields(w, "message", m.ID, "task", fmt.Sprintf("%s, part %d of %d", m.Task, m.Part+1, m.Parts), "asked for by", asked, "account", m.Account,
-		"conversation", m.Conv, "type", printable(m.Type, 20), "state", m.State, "reason", printable(m.Reason, 60), "due", instant(m.DueAt),
+	window := ""
+	if m.Window != nil {
+		window = fmt.Sprintf("%s to %s %v %s", m.Window.From, m.Window.To, m.Window.Days, m.Window.TimeZone)
+	}
+	fields(w, "message", m.ID, "task", fmt.Sprintf("%s, part %d of %d, %s", m.Task, m.Part+1, m.Parts, orDash(m.TaskState)), "asked for by", asked,
+		"author", m.Author, "account", m.Account,
+		"conversation", m.Conv, "type", printable(m.Type, 20), "state", m.State, "reason", printable(m.Reason, 60), "result", m.Result,
+		"priority", fmt.Sprint(m.Priority), "due", instant(m.DueAt), "leaves only", printable(window, 120),
 		"expires", instantOf(m.ExpiresAt), "next try", instantOf(m.NextAt), "platform's id", printable(m.ExternalID, 120),
-		"delivery", delivery(m.Delivery, m.Failed))
+		"delivery", delivery(m.Delivery, m.Failed), "told to", m.Callback, "on failure", m.OnFailure)
 	_, _ = fmt.Fprintln(w)
 	rows := make([][]string, 0, len(m.Calls))
 	for _, a := range m.Calls {
 		rows = append(rows, []string{number(a.N), instant(a.StartedAt), orDash(a.Outcome), orDash(printable(a.Code, 24)), orDash(printable(a.Detail, 100))})
 	}
 	table(w, "no calls were made for it", []string{"CALL", "BEGUN", "OUTCOME", "CODE", "DETAIL"}, rows)
+	if m.State == "unknown" {
+		_, _ = fmt.Fprintf(w, "\ncauseway messages resolve %s --sent         you know that it arrived\ncauseway messages resolve %[1]s --send-again   you know that it did not\n", m.ID)
+	}
 }
 
-func printMessages(w io.Writer, list messageList, state string) {
+func printMessages(w io.Writer, list messageList) {
 	rows := make([][]string, 0, len(list.Messages))
 	for _, m := range list.Messages {
-		rows = append(rows, []string{
-			m.ID, m.Conv, m.Account, instant(m.DueAt), orDash(printable(m.Reason, 20)),
-		})
+		state := m.State
+		if m.Result != m.State && m.Result != "" {
+			state += ", " + m.Result
+		}
+		rows = append(rows, []string{m.ID, m.Account, instant(m.DueAt), state, orDash(m.TaskState), orDash(printable(m.Reason, 20))})
 	}
-	table(w, "no messages in state "+printable(state, 20), []string{"MESSAGE", "CONVERSATION", "ACCOUNT", "DUE", "REASON"}, rows)
+	table(w, "no messages", []string{"MESSAGE", "ACCOUNT", "DUE", "STATE", "TASK", "REASON"}, rows)
+	if list.Next != "" {
+		_, _ = fmt.Fprintf(w, "\nthere is more: --after %s\n", printable(list.Next, 128))
+	}
+}
+
+// soon reads a duration as a person types it, days included; it may be negative.
+func soon(flag, typed string) (string, error) {
+	if typed == "" {
+		return "", nil
+	}
+	sign, rest := time.Duration(1), typed
+	if typed[0] == '-' {
+		sign, rest = -1, typed[1:]
+	}
+	d, ok := parseAge(rest)
+	if !ok {
+		return "", usageError("--%s: %q is not a duration; write 90m, 2h or 1d", flag, printable(typed, 40))
+	}
+	return (sign * d).String(), nil
 }

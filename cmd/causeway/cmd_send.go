@@ -18,7 +18,8 @@ import (
 
 // sendCommand submits messages that no event asked for.
 func (c *cli) sendCommand() *cobra.Command {
-	var to, at, expires, content string
+	var to, at, expires, content, window string
+	var priority int
 	var f admin.SubmitForm
 	cmd := &cobra.Command{
 		Use:   "send --account A --to KIND:NAME [TEXT...]",
@@ -51,6 +52,12 @@ made, and named when the outcome of the command is not known.`,
 			if f.ExpiresAt, err = later("expires", expires); err != nil {
 				return err
 			}
+			if f.SendWindow, err = asWindow(window); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("priority") {
+				f.Priority = &priority
+			}
 			if f.IdempotencyKey == "" {
 				f.IdempotencyKey = "cli_" + ulid.Make().String()
 			}
@@ -70,6 +77,13 @@ made, and named when the outcome of the command is not known.`,
 	cmd.Flags().StringVar(&f.IdempotencyKey, "key", "", "the request's own name: repeated with it, it is done once")
 	cmd.Flags().StringVar(&at, "at", "", "send not before this time, RFC 3339 or +2h")
 	cmd.Flags().StringVar(&expires, "expires", "", "send not after this time, RFC 3339 or +2h")
+	cmd.Flags().StringVar(&window, "window", "", `only at these times: FROM-TO ZONE, with days before it or not, "mon,tue 09:00-18:00 Europe/Berlin"`)
+	cmd.Flags().IntVar(&priority, "priority", gateway.DefaultPriority, "0 to 9: which conversation of the account goes first; replies have 0")
+	cmd.Flags().StringVar(&f.Author, "author", "", "bot or human")
+	cmd.Flags().BoolVar(&f.EvenInTakeover, "even-in-takeover", false, "send it while a colleague has the conversation, too")
+	cmd.Flags().StringVar(&f.ReplyTo, "reply-to", "", "the platform's id of the message that the first part quotes")
+	cmd.Flags().StringVar(&f.OnFailure, "on-failure", "", "where a requeue begins: resume or restart")
+	cmd.Flags().StringVar(&f.Callback, "callback", "", "the name of the one of results that is told of it, in place of all")
 	_ = cmd.MarkFlagRequired("account")
 	return cmd
 }
@@ -88,6 +102,28 @@ func asRecipient(typed string) (*admin.SubmitTo, error) {
 		return &admin.SubmitTo{Kind: kind, Value: identity}, err
 	}
 	return &admin.SubmitTo{Kind: kind, Value: strings.TrimSpace(name)}, nil
+}
+
+// asWindow reads "mon,tue 09:00-18:00 Europe/Berlin"; nil for nothing. The gateway says
+// what is wrong with its fields.
+func asWindow(typed string) (*gateway.SendWindow, error) {
+	if typed == "" {
+		return nil, nil //nolint:nilnil // none is asked for
+	}
+	words := strings.Fields(typed)
+	w := &gateway.SendWindow{}
+	if len(words) == 3 {
+		w.Days, words = strings.Split(words[0], ","), words[1:]
+	}
+	ok := len(words) == 2
+	if ok {
+		w.From, w.To, ok = strings.Cut(words[0], "-")
+		w.TimeZone = words[1]
+	}
+	if !ok {
+		return nil, usageError(`--window must be such as "09:00-18:00 Europe/Berlin" or "mon,tue 09:00-18:00 Europe/Berlin"`)
+	}
+	return w, nil
 }
 
 // replies are the parts: texts, or what a file holds.

@@ -138,7 +138,15 @@ func TestUsageErrors(t *testing.T) {
 		"send --account a hello --at tomorrow":   "--at",
 		"send --account a hello --expires 25:00": "--expires",
 		"messages show":                          "accepts 1 arg",
-		"messages cancel":                        "accepts 1 arg",
+		"messages cancel":                        "give the ids",
+		"messages cancel ms_1 --key june":        "not both",
+		"messages reschedule ms_1":               "--at or --by",
+		"messages reschedule ms_1 --by soon":     "--by",
+		"messages set ms_1":                      "give one of",
+		"messages set ms_1 --hold --at +2h":      "give one of",
+		"messages resolve ms_1":                  "--sent or --send-again",
+		"messages ls --due-from tomorrow":        "--due-from",
+		"send --account a --window 9-18 hello":   "--window",
 		"adopt":                                  "--yes",
 		"doctor --nonsense":                      "unknown flag",
 		"doctor account":                         "accepts 1 arg",
@@ -230,7 +238,7 @@ func TestIDsAreEscaped(t *testing.T) {
 func TestEveryCommandHelps(t *testing.T) {
 	for _, line := range []string{
 		"apps", "archive ls", "archive show", "rejects ls", "rejects show", "rejects readmit", "replay", "replay release", "dead ls", "dead show",
-		"dead requeue", "dead drop", "pause app", "resume app", "messages ls", "conv id", "conv show", "sums", "doctor", "doctor account", "adopt",
+		"dead requeue", "dead drop", "pause app", "resume app", "messages ls", "messages show", "messages cancel", "messages reschedule", "messages set", "messages resolve", "conv id", "conv show", "sums", "doctor", "doctor account", "adopt",
 	} {
 		got := runCommand(t, append(strings.Fields(line), "--help")...)
 		if got.code != exitOK || !strings.Contains(got.out, "Examples:\n  causeway "+strings.Fields(line)[0]) && line != "adopt" {

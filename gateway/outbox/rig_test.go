@@ -45,6 +45,8 @@ type rig struct {
 	merged  []gateway.Merge // as the sender tells
 	looks   atomic.Int64    // how often the sender asked for a conversation's head
 	stop    func()          // ends sender and judge
+
+	concurrency int // of the sender; 0 for its own
 }
 
 // NextMessage counts the sender's looks.
@@ -92,7 +94,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 // start runs sender and judge until the test ends, or stop.
 func (r *rig) start(begin time.Time) {
 	r.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: looked{r.store.Ledger, r}, Queue: r.store.Ledger, Accounts: r.store.Ledger, Retry: func(string) gateway.Retry { return r.retry },
+		Ledger: looked{r.store.Ledger, r}, Queue: r.store.Ledger, Concurrency: r.concurrency, Accounts: r.store.Ledger, Retry: func(string) gateway.Retry { return r.retry },
 		Limits: func(account string) []gateway.Limit { return r.limits[account] }, KeyFP: func(string) string { return r.keyFP },
 		Probe:       func(context.Context, string, string) string { return r.probe() },
 		UnknownWait: func(string, string) time.Duration { return 60 * time.Second },

@@ -20,6 +20,7 @@ type API interface {
 	Applications
 	Brakes
 	Conversations
+	Queue
 	Doctor
 	Sums
 	Audit
@@ -158,14 +159,12 @@ type ApplicationState struct {
 	Oldest *time.Time `json:"oldest,omitempty"`
 }
 
-// Conversations reads conversations and outgoing messages; no text.
+// Conversations reads conversations; no text.
 type Conversations interface {
 	// Conversation returns it with at most limit events and messages.
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
 	// FindConversation resolves an identity as the relay does.
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
-	// Messages lists messages in a state, newest first.
-	Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error)
 }
 
 // Doctor looks for what an operator should know.

@@ -47,26 +47,3 @@ func (r *router) find(c *gin.Context) {
 	conv, err := r.API.FindConversation(c.Request.Context(), platform, account, id)
 	r.answer(c, gin.H{"conv": conv}, err)
 }
-
-func (r *router) messages(c *gin.Context) {
-	p := query(c, "state", "limit")
-	state := p.word("state", string(gateway.MessageWaiting), string(gateway.MessageSending), string(gateway.MessageAccepted),
-		string(gateway.MessageRejected), string(gateway.MessageUnknown), string(gateway.MessageExpired),
-		string(gateway.MessageCancelled), string(gateway.MessageHeld))
-	if p.text("state") == "" {
-		p.bad("state", "is needed, such as unknown")
-	}
-	limit := p.limit()
-	if err := p.err(); err != nil {
-		r.fail(c, err)
-		return
-	}
-	found, err := r.API.Messages(c.Request.Context(), gateway.MessageState(state), limit)
-	out := make([]messageView, 0, len(found))
-	for i := range found {
-		out = append(out, viewMessage(&found[i]))
-	}
-	r.answer(c, struct {
-		Messages []messageView `json:"messages"`
-	}{out}, err)
-}

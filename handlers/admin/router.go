@@ -41,10 +41,12 @@ type router struct {
 //	                                            conversation, or replies with "all" or an application
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
-//	GET  /api/v1/messages                       viewer; ?state limit
+//	GET  /api/v1/messages                       viewer; ?state account app conv task key due_from due_until after limit
 //	GET  /api/v1/messages/{id}                  viewer
 //	POST /api/v1/messages                       operator; the body is a SubmitForm
 //	POST /api/v1/messages/{id}/cancel           operator; while it waits
+//	POST /api/v1/messages/{id}/resolve          operator; an unknown one
+//	POST /api/v1/messages:change                operator; many that have not left
 //	GET  /api/v1/media                          viewer; ?event account state before limit
 //	GET  /api/v1/media/{file}                   viewer; the bytes, ranges too
 //	POST /api/v1/media                          operator; the body is a file to be sent
@@ -87,7 +89,6 @@ func NewRouter(o Options) http.Handler {
 	viewer.GET("/brakes", r.brakes)
 	viewer.GET("/conversations/:conv", r.conversation)
 	viewer.GET(`/conversations\:find`, r.find)
-	viewer.GET("/messages", r.messages)
 	viewer.GET("/sums", r.sums)
 	viewer.GET("/doctor", r.doctor)
 
@@ -111,6 +112,7 @@ func NewRouter(o Options) http.Handler {
 	if a, ok := o.API.(Adopter); ok {
 		admin.POST("/adopt", r.adopt(a))
 	}
+	r.queueRoutes(viewer, operator)
 	if a, ok := o.API.(Submissions); ok {
 		r.submissionRoutes(a, e, viewer, operator)
 	}

@@ -41,6 +41,8 @@ type api struct {
 	// What was submitted last; known is what is said about it.
 	submitted *gateway.Submission
 	known     bool
+	query     store.MessageQuery // asked for last
+	change    admin.ChangeRequest
 }
 
 func (a *api) called(format string, args ...any) error {
@@ -171,8 +173,20 @@ func (a *api) FindConversation(_ context.Context, platform, account string, id g
 	return conv, a.called("find %s %s %s %s", platform, account, id.Kind, id.Value)
 }
 
-func (a *api) Messages(_ context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error) {
-	return []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}}}, a.called("messages %s %d", state, limit)
+func (a *api) FindMessages(_ context.Context, q store.MessageQuery) (store.MessagePage, error) {
+	a.query = q
+	return store.MessagePage{Messages: []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}, To: []gateway.Identity{{Value: "LEAKMARK"}}}}, Next: "7"},
+		a.called("messages %s %d", q.State, q.Limit)
+}
+
+func (a *api) ChangeMessages(_ context.Context, r admin.ChangeRequest, by string) (admin.Changed, error) {
+	a.change = r
+	return admin.Changed{Matched: 3, Changed: 2, Skipped: 1, Sample: []gateway.Message{{ID: "ms_1", Reply: gateway.Reply{Text: "LEAKMARK"}}}},
+		a.called("%s by %s", r.Do, by)
+}
+
+func (a *api) ResolveMessage(_ context.Context, r store.Resolve, by string) error {
+	return a.called("resolve %s again %v rest %v by %s", r.Message, r.Again, r.Rest, by)
 }
 
 func (a *api) Submit(_ context.Context, s *gateway.Submission) (gateway.Submitted, error) {

@@ -114,9 +114,11 @@ type messageView struct {
 	ExternalID string               `json:"external_id,omitempty"`
 	Delivery   gateway.StatusState  `json:"delivery,omitempty"`
 	Failed     *gateway.Problem     `json:"failed,omitempty"`
-	// Result is how far it is, in one word; see gateway.Message.Result.
-	Result   string `json:"result"`
-	Priority int    `json:"priority"`
+	// Result is how far it is, in one word; see gateway.Message.Result. TaskState is
+	// the state of its task.
+	Result    string               `json:"result"`
+	TaskState gateway.MessageState `json:"task_state,omitempty"`
+	Priority  int                  `json:"priority"`
 	// Author is bot or human.
 	Author         string `json:"author"`
 	EvenInTakeover bool   `json:"even_in_takeover,omitempty"`
@@ -127,7 +129,7 @@ func viewMessage(m *gateway.Message) messageView {
 	v := messageView{
 		ID: m.ID, Task: m.Task, Part: m.Part, Parts: m.Parts, App: m.App, Event: m.Event, Platform: m.Platform,
 		Account: m.Account, Conv: m.Conv, State: m.State, Reason: m.Reason, DueAt: m.DueAt, Attempts: m.Attempts,
-		ExternalID: m.ExternalID, Delivery: m.Delivery, Failed: m.Failed, Result: m.Result(),
+		ExternalID: m.ExternalID, Delivery: m.Delivery, Failed: m.Failed, Result: m.Result(), TaskState: m.TaskState,
 		Priority: m.Priority, Author: "bot", EvenInTakeover: m.EvenInTakeover, Terms: m.Terms,
 	}
 	if m.Human {

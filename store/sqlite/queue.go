@@ -83,8 +83,13 @@ func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by 
 		return out, fmt.Errorf("a change of too many messages, or without their times: %w", gateway.ErrConflict)
 	}
 	err := l.write(ctx, true, len(ch.Messages)/8, func(c *conn) error {
-		d := deed{l: l, c: c, do: ch.Do, priority: ch.Priority, now: now, convs: map[string]bool{}, done: map[string]bool{}}
+		d := newDeed(l, c, &ch, now)
+		taken := 0
 		for i, id := range ch.Messages {
+			if len(d.done) >= store.MaxChange {
+				break
+			}
+			taken++
 			if ch.Do == store.DeedReschedule {
 				d.at = ch.At[i]
 			}
@@ -92,7 +97,7 @@ func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by 
 				return err
 			}
 		}
-		out = store.MessagesChanged{Changed: len(d.done), Skipped: d.skipped}
+		out = store.MessagesChanged{Changed: len(d.done), Skipped: d.skipped, Taken: taken}
 		for conv := range d.convs {
 			out.Convs = append(out.Convs, conv)
 		}
@@ -102,7 +107,7 @@ func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by 
 		}
 		target := ch.Messages[0]
 		if n := len(d.done); n > 1 {
-			target = fmt.Sprintf("%d messages, %s to %s", n, target, ch.Messages[len(ch.Messages)-1])
+			target = fmt.Sprintf("%d messages, %s to %s", n, target, ch.Messages[taken-1])
 		}
 		return audit(c, now, by, string(ch.Do), target)
 	})
@@ -124,6 +129,10 @@ type deed struct {
 	convs   map[string]bool
 	done    map[string]bool // messages
 	skipped int
+}
+
+func newDeed(l *Ledger, c *conn, ch *store.MessageChange, now time.Time) *deed {
+	return &deed{l: l, c: c, do: ch.Do, priority: ch.Priority, now: now, convs: map[string]bool{}, done: map[string]bool{}}
 }
 
 func (d *deed) one(id string) error {

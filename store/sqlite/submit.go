@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
 )
 
 // reasonOperator is why a message is cancelled that an operator cancelled.
@@ -156,6 +157,9 @@ func (l *Ledger) Message(ctx context.Context, id string) (*gateway.Message, []ga
 		if m, err = messageByID(c, id); err != nil {
 			return err
 		}
+		if m.TaskState, err = taskState(c, m); err != nil {
+			return err
+		}
 		return c.query(`SELECT id, message, n, started_at, void_after, ended_at, outcome, external_id, code, detail FROM attempt
 			WHERE message = ? ORDER BY n`, func(r row) error {
 			a := gateway.Attempt{ID: r.str(0), Message: r.str(1), N: int(r.int(2)), StartedAt: r.time(3), VoidAfter: r.time(4), EndedAt: r.time(5)}
@@ -172,8 +176,8 @@ func (l *Ledger) Message(ctx context.Context, id string) (*gateway.Message, []ga
 	return &m.Message, attempts, nil
 }
 
-// CancelMessage takes back a message that waits and the parts behind it, durable.
-// No attempt of it is open, and none can have reached the platform, so it
+// CancelMessage takes back a message that waits or is held, and the parts behind it,
+// durable. No attempt of it is open, and none can have reached the platform, so it
 // certainly does not leave.
 func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error) {
 	err = l.write(ctx, true, 1, func(c *conn) error {
@@ -181,21 +185,15 @@ func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time
 		if err != nil {
 			return err
 		}
-		if m.State != gateway.MessageWaiting {
+		conv = m.Conv
+		d := newDeed(l, c, &store.MessageChange{Do: store.DeedCancel}, now)
+		if err := d.one(id); err != nil {
+			return err
+		}
+		if d.skipped > 0 {
 			return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
 		}
-		conv = m.Conv
-		m.State, m.Reason = gateway.MessageCancelled, reasonOperator
-		if err := l.storeMessage(c, m, gateway.MessageWaiting); err != nil {
-			return err
-		}
-		if err := l.tell(c, m, "operator", "", now); err != nil {
-			return err
-		}
-		if err := l.endParts(c, m, gateway.MessageCancelled, reasonOperator, now); err != nil {
-			return err
-		}
-		return audit(c, now, by, "cancel", id)
+		return audit(c, now, by, string(store.DeedCancel), id)
 	})
 	if err != nil {
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	_ "time/tzdata" // the machine may have none
 
@@ -33,6 +34,9 @@ func (w *world) deed(want store.MessagesChanged, ch store.MessageChange) {
 	w.Helper()
 	got, err := w.l.ChangeMessages(w.ctx, ch, "ops", w.now)
 	w.must(err)
+	if want.Taken == 0 {
+		want.Taken = len(ch.Messages)
+	}
 	if want.Convs == nil {
 		want.Convs = got.Convs
 	}
@@ -57,7 +61,7 @@ func queueAsked(w *world) {
 		m, _, err := w.l.Message(w.ctx, id)
 		w.must(err)
 		w.same("asked", *m, gateway.Message{ID: id, Task: out.ID, Part: i, Parts: 2, Platform: "whatsapp", Account: "shop", Conv: out.Conv,
-			DueAt: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), State: gateway.MessageWaiting, Reply: s.Replies[i], Priority: 7, Human: true, EvenInTakeover: true,
+			DueAt: time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC), State: gateway.MessageWaiting, Reply: s.Replies[i], TaskState: gateway.MessageWaiting, Priority: 7, Human: true, EvenInTakeover: true,
 			Terms: gateway.Terms{Window: s.Window, OnFailure: gateway.FailureRestart, Callback: "crm"}})
 	}
 	ranks, err := w.l.Ranks(w.ctx, []string{out.Conv, "none"}, w.now)
@@ -164,6 +168,13 @@ func queueChange(w *world) {
 	if _, err := w.l.ChangeMessages(w.ctx, store.MessageChange{Do: store.DeedCancel, Messages: make([]string, store.MaxChange+1)}, "ops", w.now); !errors.Is(err, gateway.ErrConflict) {
 		w.Errorf("too many: %v", err)
 	}
+
+	// Many parts go along: the rest is for the next call.
+	var first []string
+	for i := range 30 {
+		first = append(first, w.submit(submission(fmt.Sprint("many", i), "", strings.Split(strings.Repeat("x", 10), "")...)).ID)
+	}
+	w.deed(store.MessagesChanged{Changed: store.MaxChange, Taken: store.MaxChange / 10}, store.MessageChange{Do: store.DeedCancel, Messages: first})
 
 	// A held one can be cancelled; replies that a replay holds are released with it.
 	_, err = w.l.StartRun(w.ctx, gateway.ReplayRun{ID: "run_1", By: "ops", At: w.now, HoldReplies: true})

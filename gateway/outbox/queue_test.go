@@ -1,0 +1,117 @@
+package outbox_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata" // the machine may have none
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// ask submits texts to a customer, with what change does to the request.
+func (r *rig) ask(customer string, change func(s *gateway.Submission), texts ...string) gateway.Submitted {
+	r.t.Helper()
+	s := &gateway.Submission{Platform: "whatsapp", Account: "shop", By: "ops",
+		Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{{Kind: "phone", Value: customer}}}}
+	for _, t := range texts {
+		s.Replies = append(s.Replies, gateway.Reply{Type: gateway.ReplyText, Text: t})
+	}
+	change(s)
+	out, err := r.store.Ledger.Submit(r.t.Context(), s, time.Now())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.sender.Wake(out.Conv)
+	return out
+}
+
+// With more conversations ready than can be served, the best priority goes first, equal
+// ones as they came, and accounts take turns. A conversation keeps its own order, and
+// goes by the best that is due in it.
+func TestPriorityOfConversations(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		begin := time.Now()
+		r.stop()
+		r.concurrency = 1
+		r.takes = time.Second
+		for i := range 6 {
+			r.ask(fmt.Sprint("low", i), func(s *gateway.Submission) { s.Priority = 9 }, fmt.Sprint("low", i))
+		}
+		for i := range 3 {
+			r.ask(fmt.Sprint("high", i), func(s *gateway.Submission) { s.Priority = 1 }, fmt.Sprint("high", i))
+		}
+		r.ask("low5", func(s *gateway.Submission) { s.Priority = 0 }, "urgent")
+		for i := range 2 {
+			r.ask(fmt.Sprint("other", i), func(s *gateway.Submission) { s.Account, s.Priority = "shop-2", 9 }, fmt.Sprint("other", i))
+		}
+		r.start(begin)
+		time.Sleep(time.Minute)
+		r.settle()
+		var shop, other []string
+		for i, c := range r.called() {
+			if strings.HasPrefix(c.text, "other") {
+				if other = append(other, c.text); i > 4 {
+					t.Errorf("%s was call %d: the accounts do not take turns", c.text, i)
+				}
+				continue
+			}
+			shop = append(shop, c.text)
+		}
+		want := []string{"low5", "urgent", "high", "high", "high", "low", "low", "low", "low", "low"}
+		for i := range shop {
+			if i < len(want) && (shop[i] != want[i] && strings.TrimRight(shop[i], "0123456789") != want[i]) {
+				t.Fatalf("order %v", shop)
+			}
+		}
+		if len(shop) != len(want) || len(other) != 2 {
+			t.Errorf("calls %v and %v", shop, other)
+		}
+	})
+}
+
+// What has a window leaves in it, holds up nothing outside of it, and no call may begin
+// past its end; what did not leave in time is due when it opens again.
+func TestSendWindow(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		begin := time.Now() // midnight, UTC
+		var voids []time.Time
+		r.voids = func(at time.Time) { voids = append(voids, at) }
+		window := &gateway.SendWindow{From: "00:05", To: "00:15", TimeZone: "UTC"}
+		out := r.ask("1", func(s *gateway.Submission) { s.Window = window }, "one", "two")
+		r.ask("1", func(*gateway.Submission) {}, "now")
+		r.plays(0, func(n int, m *gateway.Message) gateway.Outcome {
+			if m.Reply.Text == "two" && n < 5 { // away until after the window
+				return gateway.Outcome{Kind: gateway.OutcomeRetry, Code: "busy", Scope: gateway.ScopePair, After: 5 * time.Minute}
+			}
+			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
+		})
+		time.Sleep(time.Hour)
+		r.settle()
+		opens := begin.Add(5 * time.Minute)
+		if got, want := r.texts(), []string{"now", "one", "two", "two"}; !slices.Equal(got, want) {
+			t.Fatalf("calls %v, want %v", got, want)
+		}
+		m, _, err := r.store.Ledger.Message(t.Context(), out.Messages[1])
+		if err != nil || m.State != gateway.MessageWaiting || !m.DueAt.Equal(opens.AddDate(0, 0, 1)) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		r.ask("1", func(*gateway.Submission) {}, "meanwhile")
+		r.settle()
+		r.stop()
+		time.Sleep(23 * time.Hour)
+		r.start(begin)
+		time.Sleep(time.Hour)
+		r.settle()
+		if got := r.texts(); len(got) != 6 || got[4] != "meanwhile" || got[5] != "two" {
+			t.Errorf("calls %v", got)
+		}
+		for _, at := range voids[1:4] {
+			if at.After(opens.Add(10 * time.Minute)) {
+				t.Errorf("a call may be written until %s", at)
+			}
+		}
+	})
+}
