@@ -129,6 +129,9 @@ type NATSUser struct {
 	Apps []string `yaml:"apps,omitempty"`
 	// Observe lets the user read the copies of all events and results. [false]
 	Observe bool `yaml:"observe,omitempty"`
+	// Send are the accounts, and the pools as "pool:" and their names, from which the
+	// user may write to anybody, by request on cw.send.<account>. [none]
+	Send []string `yaml:"send,omitempty"`
 }
 
 // Endpoint is one callback URL, /webhooks/{platform}/{name}, with the

@@ -87,6 +87,11 @@ func (r *rules) nats(c *Config) {
 					r.wrong(fmt.Sprintf("nats.embedded.users[%d].apps[%d]", i, j), "there is no application of this name")
 				}
 			}
+			for j, sender := range u.Send {
+				if !c.sender(sender) {
+					r.wrong(fmt.Sprintf("nats.embedded.users[%d].send[%d]", i, j), "there is no account of this name, nor a pool of it behind pool:")
+				}
+			}
 		}
 	}
 	if n.URL == "" {
@@ -112,6 +117,14 @@ func (r *rules) nats(c *Config) {
 	if n.CredsFile == "" && (n.User == "" || n.Password == "") {
 		r.wrong("nats.url", "needs nats.creds_file, or nats.user and nats.password: who may publish there can write to customers")
 	}
+}
+
+// sender says whether a name is that of an account, or of a pool behind "pool:".
+func (c *Config) sender(name string) bool {
+	if pool, ok := strings.CutPrefix(name, "pool:"); ok {
+		return slices.ContainsFunc(c.Pools, func(p Pool) bool { return p.Name == pool })
+	}
+	return slices.ContainsFunc(c.Accounts, func(a Account) bool { return a.Name == name })
 }
 
 func (r *rules) endpoints(c *Config) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/admin"
 )
 
 // schema is what the test reads of a JSON Schema.
@@ -32,7 +33,7 @@ func TestSchemasNameTheFields(t *testing.T) {
 		file   string
 		v      any
 		strict bool
-	}{{"event.json", gateway.Event{}, true}, {"answer.json", gateway.Answer{}, false}, {"state.json", gateway.State{}, true}} {
+	}{{"event.json", gateway.Event{}, true}, {"answer.json", gateway.Answer{}, false}, {"state.json", gateway.State{}, true}, {"send.json", admin.SubmitForm{}, false}} {
 		raw, err := os.ReadFile(filepath.Join("..", "testdata", "schema", c.file))
 		if err != nil {
 			t.Fatal(err)

@@ -149,6 +149,7 @@ func (b *broker) stages(ctx context.Context) error {
 	run("publish results", b.a.publisher.RunChanges)
 	run("publish states", b.a.publisher.RunStates)
 	run("current", b.serveCurrent)
+	run("sends", b.serveSends)
 	run("intake", b.intake.Run)
 	run("nats watch", b.watch)
 	run("advisories", func(ctx context.Context) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/causewayhq/causeway/gateway/stream"
 	"github.com/causewayhq/causeway/gateway/stream/embedded"
 	"github.com/causewayhq/causeway/gateway/worker"
+	"github.com/causewayhq/causeway/handlers/admin"
 )
 
 // connect starts the embedded server and connects, or connects to the servers
@@ -47,7 +48,8 @@ func (b *broker) connect() error {
 }
 
 // users are who may connect to the embedded server. Without any in the
-// configuration one is made, which may work for every application.
+// configuration one is made, which may work for every application and send from every
+// account.
 func (b *broker) users() ([]embedded.User, error) {
 	cfg := b.a.o.Config
 	if len(cfg.NATS.Embedded.Users) == 0 {
@@ -59,11 +61,18 @@ func (b *broker) users() ([]embedded.User, error) {
 		for _, app := range b.a.dir.apps {
 			apps = append(apps, app.Name)
 		}
-		return []embedded.User{{Name: defaultWorker, Password: password, Apps: apps, Observe: true}}, nil
+		var senders []string
+		for i := range cfg.Accounts {
+			senders = append(senders, cfg.Accounts[i].Name)
+		}
+		for i := range cfg.Pools {
+			senders = append(senders, admin.PoolPrefix+cfg.Pools[i].Name)
+		}
+		return []embedded.User{{Name: defaultWorker, Password: password, Apps: apps, Observe: true, Send: senders}}, nil
 	}
 	users := make([]embedded.User, 0, len(cfg.NATS.Embedded.Users))
 	for _, u := range cfg.NATS.Embedded.Users {
-		users = append(users, embedded.User{Name: u.Name, Password: u.Password.Reveal(), Apps: u.Apps, Observe: u.Observe})
+		users = append(users, embedded.User{Name: u.Name, Password: u.Password.Reveal(), Apps: u.Apps, Observe: u.Observe, Send: u.Send})
 	}
 	return users, nil
 }

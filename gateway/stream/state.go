@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -57,35 +56,10 @@ type Refused struct {
 	Error string `json:"error"`
 }
 
-// currentRequests is how many requests for a state wait for their turn.
-const currentRequests = 4096
-
 // ServeCurrent answers requests for states until ctx ends, at most parallel at once:
-// fn gives the state, or a word that says why not. What waits while more are asked
-// for than can be answered is dropped, and its caller's patience ends.
+// fn gives the state, or a word that says why not.
 func (s *Streams) ServeCurrent(ctx context.Context, parallel int, fn func(ctx context.Context, app, conv string) (*gateway.State, string)) error {
-	in := make(chan *nats.Msg, currentRequests)
-	sub, err := s.nc.ChanSubscribe(currentPrefix+"*", in)
-	if err != nil {
-		return unavailable("requests for states", err)
-	}
-	defer func() { _ = sub.Unsubscribe() }()
-	var answering sync.WaitGroup
-	defer answering.Wait()
-	for range parallel {
-		answering.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case m := <-in:
-					s.answerCurrent(ctx, m, fn)
-				}
-			}
-		})
-	}
-	<-ctx.Done()
-	return ctx.Err()
+	return s.serve(ctx, "requests for states", currentPrefix+"*", parallel, func(ctx context.Context, m *nats.Msg) { s.answerCurrent(ctx, m, fn) })
 }
 
 func (s *Streams) answerCurrent(ctx context.Context, m *nats.Msg, fn func(ctx context.Context, app, conv string) (*gateway.State, string)) {

@@ -11,10 +11,13 @@ var event []byte
 //go:embed answer.json
 var answer []byte
 
+//go:embed send.json
+var send []byte
+
 //go:embed state.json
 var state []byte
 
 // Files returns the schemas by file name. The bytes are not to be changed.
 func Files() map[string][]byte {
-	return map[string][]byte{"event.json": event, "answer.json": answer, "state.json": state}
+	return map[string][]byte{"event.json": event, "answer.json": answer, "send.json": send, "state.json": state}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"strings"
 
 	natsserver "github.com/nats-io/nats-server/v2/server"
 
@@ -21,6 +22,9 @@ type User struct {
 	// Observe lets the user subscribe to the copies for observers, cw.event.>
 	// and cw.result.>, which hold what customers write, and to changes of states.
 	Observe bool
+	// Send are the accounts, and "pool:" and the names of the pools, from which the
+	// user may write to anybody.
+	Send []string
 }
 
 // checkUsers refuses what would leave a door open.
@@ -39,13 +43,19 @@ func checkUsers(users []User) error {
 				return fmt.Errorf("user %q: %q cannot name an application", u.Name, app)
 			}
 		}
+		for _, sender := range u.Send {
+			if !gateway.ValidName(strings.TrimPrefix(sender, "pool:")) {
+				return fmt.Errorf("user %q: %q cannot name an account or a pool", u.Name, sender)
+			}
+		}
 	}
 	return nil
 }
 
 // permissions are the least rights with which the SDK and a plain client work:
 // ask for offers, read the consumer's settings, answer, acknowledge, ask for a
-// state or read one from the bucket, and listen on the user's own inbox. There is no right to make a consumer, since a
+// state or read one from the bucket, ask for messages to be sent, and listen on the
+// user's own inbox. There is no right to make a consumer, since a
 // consumer shows what it filters. The acknowledgement has two subject forms; the
 // second one is announced as the server's later default.
 func permissions(u *User) *natsserver.Permissions {
@@ -64,6 +74,9 @@ func permissions(u *User) *natsserver.Permissions {
 	}
 	if len(u.Apps) > 0 || u.Observe { // one key of the bucket by its name; listing needs a consumer
 		pub = append(pub, "$JS.API.STREAM.INFO."+stream.StateStream, "$JS.API.DIRECT.GET."+stream.StateStream+".$KV."+stream.StateBucket+".*")
+	}
+	for _, sender := range u.Send {
+		pub = append(pub, stream.SendSubject(sender))
 	}
 	sub := []string{stream.InboxPrefix(u.Name) + ".>"}
 	if u.Observe {
