@@ -65,6 +65,9 @@ type Admin struct {
 	// Listen is host:port. ["127.0.0.1:8081"] On an address that others can
 	// reach, at least one token is needed.
 	Listen string `yaml:"listen" validate:"required,listen"`
+	// URL is where bots behind a URL reach this listener, to answer later. [http://
+	// and listen; none where that is every address] They need no token of it.
+	URL string `yaml:"url,omitempty"`
 	// Tokens may use it. [one is made at start, in the data folder]
 	Tokens []Token `yaml:"tokens,omitempty" validate:"dive"`
 }
@@ -228,6 +231,24 @@ type Application struct {
 	// Builtin "echo" is a bot inside the gateway that repeats what it is told,
 	// for trying. [none: workers attach by NATS]
 	Builtin string `yaml:"builtin,omitempty" validate:"omitempty,oneof=echo"`
+	// URL makes an HTTP endpoint the application's worker: every event is posted
+	// there. https, or http on this machine; excludes builtin. [none]
+	URL string `yaml:"url,omitempty"`
+	// Secret signs what is posted, after Standard Webhooks: "whsec_" and base64.
+	// SecretPrevious signs beside it while the bot changes over. [none]
+	Secret         Secret `yaml:"secret,omitempty"`
+	SecretPrevious Secret `yaml:"secret_previous,omitempty"`
+	// Headers go along with every request, for endpoints that want a key. [none]
+	Headers []Header `yaml:"headers,omitempty" validate:"dive"`
+	// Insecure allows http to other machines. [false]
+	Insecure bool `yaml:"insecure,omitempty"`
+	// Concurrency is how many events, of different conversations, are with the
+	// endpoint at one moment, those that it answers later (202) included. [16]
+	Concurrency int `yaml:"concurrency,omitempty" validate:"min=0,max=1000"`
+	// Timeout is how long a request may take, AnswerBy how long the answer may when
+	// the endpoint said 202. Then a try has failed. [30s, 5m]
+	Timeout  time.Duration `yaml:"timeout,omitempty" validate:"min=0s,max=1h"`
+	AnswerBy time.Duration `yaml:"answer_by,omitempty" validate:"min=0s,max=24h"`
 	// Platforms, Accounts, Kinds and Chats are the filter. [every platform,
 	// every account, [message], [single]]
 	Platforms []string `yaml:"platforms,omitempty" validate:"dive,oneof=whatsapp wecom unified"`

@@ -71,6 +71,9 @@ func (c *Config) Complete() {
 	if c.TLS != nil && c.TLS.ClientCA != "" && c.TLS.ClientCN == "" {
 		c.TLS.ClientCN = MetaClientCN
 	}
+	for i := range c.Applications {
+		c.Applications[i].completeBridge()
+	}
 	for i := range c.Accounts {
 		if a := &c.Accounts[i]; a.APIBase == "" {
 			switch a.Platform {

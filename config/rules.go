@@ -21,6 +21,7 @@ func (c *Config) rules() []FieldError {
 	r.sending(c)
 	r.pools(c)
 	r.applications(c)
+	r.adminURL(c)
 	return r.out
 }
 
@@ -181,6 +182,7 @@ func (r *rules) applications(c *Config) {
 		if a.Name == gateway.BrakeAll {
 			r.wrong(fmt.Sprintf("applications[%d].name", i), "means every application in `causeway pause replies %s`; take another one", gateway.BrakeAll)
 		}
+		r.bridge(fmt.Sprintf("applications[%d]", i), &c.Applications[i])
 		for j, name := range a.Accounts {
 			if !slices.ContainsFunc(c.Accounts, func(x Account) bool { return x.Name == name }) {
 				r.wrong(fmt.Sprintf("applications[%d].accounts[%d]", i, j), "there is no account of this name")

@@ -51,7 +51,11 @@ var ErrBadAnswer = errors.New("bad answer") //nolint:gochecknoglobals // a senti
 
 // ParseAnswer reads and checks an answer. Errors name the field and what would
 // be right, never the text.
-func ParseAnswer(b []byte) (Answer, error) {
+func ParseAnswer(b []byte) (Answer, error) { return ParseAnswerTo("", b) }
+
+// ParseAnswerTo is ParseAnswer for an answer to a delivery that is known: event may
+// be left out, and must not name another one.
+func ParseAnswerTo(delivery string, b []byte) (Answer, error) {
 	var a Answer
 	if err := json.Unmarshal(b, &a); err != nil {
 		return a, notAnAnswer(err)
@@ -62,7 +66,13 @@ func ParseAnswer(b []byte) (Answer, error) {
 		return a, fmt.Errorf("%w: verdict must be done, retry, dead or handback", ErrBadAnswer)
 	}
 	if a.Event == "" {
+		a.Event = delivery
+	}
+	if a.Event == "" {
 		return a, fmt.Errorf("%w: event is empty", ErrBadAnswer)
+	}
+	if delivery != "" && a.Event != delivery {
+		return a, fmt.Errorf("%w: event must be that of the request, or left out", ErrBadAnswer)
 	}
 	if len(a.Replies) > MaxReplies {
 		return a, fmt.Errorf("%w: more than %d replies", ErrBadAnswer, MaxReplies)

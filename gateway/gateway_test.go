@@ -360,6 +360,20 @@ func TestParseAnswerNamesTheField(t *testing.T) {
 	}
 }
 
+func TestParseAnswerTo(t *testing.T) {
+	for body, ok := range map[string]bool{
+		`{"verdict":"done"}`:                      true,
+		`{"event":"ev_a.q1","verdict":"done"}`:    true,
+		`{"event":"ev_b","verdict":"done"}`:       false,
+		`{"event":"ev_a.q1","verdict":"perhaps"}`: false,
+	} {
+		a, err := gateway.ParseAnswerTo("ev_a.q1", []byte(body))
+		if (err == nil) != ok || ok && a.Event != "ev_a.q1" {
+			t.Errorf("%s: %+v, %v", body, a, err)
+		}
+	}
+}
+
 func FuzzParseAnswer(f *testing.F) {
 	f.Add([]byte(`{"event":"ev_a","verdict":"done","replies":[{"text":"hi"}]}`))
 	f.Add([]byte(`{"event":"ev_a","verdict":"retry","after_ms":5}`))

@@ -84,6 +84,29 @@ func TestWebhookVerify(t *testing.T) {
 	}
 }
 
+func TestWebhookSeal(t *testing.T) {
+	old, err := gateway.ParseWebhookKeys(webhookSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := gateway.ParseWebhookKeys(webhookOther, webhookSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal := old.Seal("answer", "a.b")
+	if !old.Sealed("answer", "a.b", seal) || !both.Sealed("answer", "a.b", seal) {
+		t.Error("a seal of the previous key does not hold")
+	}
+	for _, c := range [][3]string{{"answer", "a.c", seal}, {"other", "a.b", seal}, {"answer", "a.b", seal[1:]}, {"answer", "a.b", ""}, {"answer", "a.b", "%"}} {
+		if both.Sealed(c[0], c[1], c[2]) {
+			t.Errorf("%v holds", c)
+		}
+	}
+	if old.Sealed("answer", "a.b", both.Seal("answer", "a.b")) {
+		t.Error("a seal of a key that is not known holds")
+	}
+}
+
 func TestWebhookKeys(t *testing.T) {
 	for _, s := range []string{
 		"", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa", "whsec_%%%", "whsec_" + strings.Repeat("AAAA", 22),

@@ -62,6 +62,7 @@ type app struct {
 	judge     *outbox.Judge
 	sender    *outbox.Sender
 	broker    *broker
+	bridges   bridges
 	brakes    *brakes
 	parts     *parts
 	replays   *replays
@@ -113,6 +114,9 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 		return nil, fmt.Errorf("listen for admin: %w", err)
 	}
 	if a.brakes, err = loadBrakes(ctx, a); err != nil {
+		return nil, err
+	}
+	if a.bridges, err = newBridges(a); err != nil {
 		return nil, err
 	}
 	a.wire()

@@ -25,6 +25,7 @@ func sideBoundaries() []string {
 		"replay.read", "replay.relayed", "replay.ending",
 		"submit.checked", "submit.committed",
 		"media.stored", "media.committed",
+		"bridge.calling", "bridge.called", "bridge.answering", "bridge.answered",
 		"pull.fetched", "pull.archived",
 	}
 }

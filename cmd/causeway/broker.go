@@ -170,6 +170,9 @@ func (b *broker) stages(ctx context.Context) error {
 		if app.Builtin == "echo" {
 			run("bot "+app.Name, func(ctx context.Context) error { return b.runEcho(ctx, app) })
 		}
+		if br := b.a.bridges[app.Name]; br != nil {
+			run("bridge "+app.Name, func(ctx context.Context) error { return br.Run(ctx, b.connection()) })
+		}
 	}
 	return g.Wait()
 }

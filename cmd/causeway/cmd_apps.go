@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/causewayhq/causeway/gateway/worker/bridge"
 	"github.com/causewayhq/causeway/handlers/admin"
 )
 
@@ -32,7 +33,7 @@ func printApps(w io.Writer, list appList) {
 	rows := make([][]string, 0, len(list.Apps))
 	for _, a := range list.Apps {
 		rows = append(rows, []string{
-			a.Name, appState(a), count(a.Pending), count(a.Offered), count(a.Unacked), strconv.Itoa(a.Workers),
+			a.Name, appState(a), count(a.Pending), count(a.Offered), count(a.Unacked), appWorkers(a),
 			orDash(minuteOf(a.Oldest)), appFilter(a),
 		})
 	}
@@ -47,6 +48,10 @@ func printApps(w io.Writer, list appList) {
 			_, _ = fmt.Fprintf(w, "\n%s is tripped since %s: every try failed.\nThe next one is at %s; one that succeeds lets all go on.\n",
 				a.Name, instant(*a.TrippedAt), instant(*a.ProbeAt))
 		}
+		if b := a.Bridge; b != nil && b.Circuit != bridge.CircuitClosed {
+			_, _ = fmt.Fprintf(w, "\nNothing is sent to %s since %s: %s\nEvents wait and spend no tries; one at a time is tried.\n",
+				printable(b.Host, 60), instant(b.Since), printable(b.Why, 100))
+		}
 		if a.Blocked > 0 {
 			_, _ = fmt.Fprintf(w, "\n%s has %s that hold their conversation, as on_exhausted: block says.\n", a.Name, amount(int(a.Blocked), "event", "events"))
 		}
@@ -59,10 +64,21 @@ func appState(a admin.ApplicationState) string {
 		return "paused"
 	case a.Tripped:
 		return "tripped"
+	case a.Bridge != nil && a.Bridge.Circuit != bridge.CircuitClosed:
+		return "circuit open"
 	case a.Workers == 0 && a.Unacked == 0 && a.Builtin == "" && a.Pending > 0:
 		return "no worker"
 	}
 	return "running"
+}
+
+// appWorkers is how many workers wait for work; of an application behind a URL there
+// is one, which is ours.
+func appWorkers(a admin.ApplicationState) string {
+	if a.Bridge != nil {
+		return "bridge"
+	}
+	return strconv.Itoa(a.Workers)
 }
 
 // appFilter says in a few words what an application wants.

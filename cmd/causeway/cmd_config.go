@@ -104,6 +104,7 @@ type accountSummary struct {
 type applicationSummary struct {
 	Name     string   `json:"name"`
 	Builtin  string   `json:"builtin,omitempty"`
+	URL      string   `json:"url,omitempty"` // without its path, which may be a secret
 	Accounts []string `json:"accounts"`
 	Kinds    []string `json:"kinds"`
 	Tries    int      `json:"tries"`
@@ -149,6 +150,9 @@ func summarise(file string, cfg *config.Config) configSummary {
 	}
 	for i, a := range cfg.Applications {
 		sum := applicationSummary{Name: a.Name, Builtin: a.Builtin, Accounts: a.Accounts, Tries: a.Tries, Replies: a.Replies}
+		if a.URL != "" {
+			sum.URL = bridgeHost(a.URL)
+		}
 		for _, k := range apps[i].Kinds {
 			sum.Kinds = append(sum.Kinds, string(k))
 		}
@@ -191,6 +195,9 @@ func (s configSummary) write(w io.Writer) {
 		who := "workers by NATS"
 		if a.Builtin != "" {
 			who = "built in: " + a.Builtin
+		}
+		if a.URL != "" {
+			who = a.URL
 		}
 		if !a.Replies {
 			who += ", observer"

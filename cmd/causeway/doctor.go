@@ -67,8 +67,12 @@ func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 	if err != nil {
 		return admin.Report{}, err
 	}
+	reached := reachBridges(ctx, x.a.o.Config)
 	for i := range apps {
 		checkApplication(&d, &apps[i])
+		if apps[i].Bridge != nil {
+			checkBridge(&d, &apps[i], reached[apps[i].Name])
+		}
 	}
 	return d.report(), nil
 }
@@ -242,7 +246,7 @@ func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, e
 	for i := range x.a.dir.apps {
 		app := &x.a.dir.apps[i]
 		s := admin.ApplicationState{Name: app.Name, Builtin: app.Builtin, Accounts: app.Accounts, Replies: app.Replies,
-			Kinds: kindNames(app.Kinds), Pending: sums.Apps[app.Name].Pending}
+			Kinds: kindNames(app.Kinds), Pending: sums.Apps[app.Name].Pending, Bridge: x.a.bridgeState(app.Name)}
 		for _, b := range x.a.brakes.list() {
 			if b.Scope == gateway.BrakeApp && b.Name == app.Name {
 				at := b.At

@@ -48,6 +48,7 @@ func localDoctor(ctx context.Context, c *cli) admin.Report {
 			t.check(time.Now(), l.add)
 		}
 		l.accounts(ctx, cfg)
+		l.bridges(ctx, cfg)
 	}
 	return admin.Report{OK: false, Findings: l.findings}
 }
@@ -63,6 +64,20 @@ func (l *localReport) accounts(ctx context.Context, cfg *config.Config) {
 	}
 	if err != nil {
 		l.add("warning", "the accounts' credentials were not tried: "+err.Error(), "", "")
+	}
+}
+
+// bridges says of every application behind a URL whether it is reached from here.
+func (l *localReport) bridges(ctx context.Context, cfg *config.Config) {
+	reached := reachBridges(ctx, cfg)
+	for i := range cfg.Applications {
+		switch c := &cfg.Applications[i]; {
+		case c.URL == "":
+		case reached[c.Name] != nil:
+			l.add("error", "the application's URL is not reached: "+reached[c.Name].Error(), c.Name, "is "+bridgeHost(c.URL)+" right, and running?")
+		default:
+			l.add("info", "the application's URL is reached", c.Name, "")
+		}
 	}
 }
 

@@ -20,6 +20,7 @@ func (a *app) registerMetrics() {
 		newLedgerCollector(a),
 		newMediaCollector(a),
 		newPullCollector(a.puller.State),
+		newBridgeCollector(a.bridges),
 		newPolicyCollector(a),
 	)
 }

@@ -157,6 +157,19 @@ type ApplicationState struct {
 	Workers int   `json:"workers"`
 	// Oldest is when the oldest waiting event was received.
 	Oldest *time.Time `json:"oldest,omitempty"`
+	// Bridge is set when the application is a URL.
+	Bridge *BridgeState `json:"bridge,omitempty"`
+}
+
+// BridgeState is how the calls to an application's URL are.
+type BridgeState struct {
+	Host string `json:"host"` // scheme, name and port; the path may be a secret
+	// Circuit is closed, open (nothing is sent) or half-open (one probe is out);
+	// Why is of the last failure.
+	Circuit   string     `json:"circuit"`
+	Since     time.Time  `json:"since"`
+	Why       string     `json:"why,omitempty"`
+	NextProbe *time.Time `json:"next_probe,omitempty"`
 }
 
 // Conversations reads conversations; no text.

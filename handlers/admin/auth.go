@@ -33,13 +33,11 @@ func (r *router) allow(least Role) gin.HandlerFunc {
 // length are compared, all of them, whatever the outcome, so that time tells
 // nothing.
 func (r *router) token(headers []string) (found Token, ok bool) {
-	if len(headers) != 1 {
+	text, ok := bearer(headers)
+	if !ok {
 		return Token{}, false
 	}
-	scheme, text, _ := strings.Cut(headers[0], " ")
-	if text = strings.TrimSpace(text); !strings.EqualFold(scheme, "Bearer") || text == "" {
-		return Token{}, false
-	}
+	ok = false
 	hash := HashToken(text)
 	for _, t := range r.Tokens() {
 		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 && t.Role.rank() > 0 {
@@ -47,6 +45,16 @@ func (r *router) token(headers []string) (found Token, ok bool) {
 		}
 	}
 	return found, ok
+}
+
+// bearer is the token of the one Authorization header.
+func bearer(headers []string) (string, bool) {
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, text, _ := strings.Cut(headers[0], " ")
+	text = strings.TrimSpace(text)
+	return text, strings.EqualFold(scheme, "Bearer") && text != ""
 }
 
 // by is the name of the token that asked, for the audit.

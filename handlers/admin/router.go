@@ -16,8 +16,8 @@ type router struct {
 	Options
 }
 
-// NewRouter returns the admin surface. Every route but /healthz, /readyz and
-// /schemas needs a token:
+// NewRouter returns the admin surface. Every route but /healthz, /readyz,
+// /schemas and /api/v1/answers needs a token:
 //
 //	GET  /healthz, /readyz                      readyz with the parts' states
 //	GET  /schemas/{name}                        the JSON Schemas of events and answers
@@ -54,6 +54,7 @@ type router struct {
 //	GET  /api/v1/doctor                         viewer
 //	GET  /api/v1/accounts/{name}/doctor         operator: it costs calls at the platform
 //	GET  /api/v1/audit                          admin; ?limit
+//	POST /api/v1/answers                        the replytoken of an event, no other; the body is an answer
 //	POST /api/v1/adopt                          admin; where API is an Adopter
 //
 // The paths below /api/v1 are this release's; fields are added, never changed.
@@ -113,6 +114,9 @@ func NewRouter(o Options) http.Handler {
 		admin.POST("/adopt", r.adopt(a))
 	}
 	r.queueRoutes(viewer, operator)
+	if a, ok := o.API.(Answers); ok {
+		r.answerRoute(a, e)
+	}
 	if a, ok := o.API.(Submissions); ok {
 		r.submissionRoutes(a, e, viewer, operator)
 	}
