@@ -21,7 +21,6 @@ func (a *app) registerMetrics() {
 		newMediaCollector(a),
 		newPullCollector(a.puller.State),
 		newBridgeCollector(a.bridges),
-		newAccountCollector(a),
 		newPolicyCollector(a),
 	)
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"container/heap"
 	"context"
 	"slices"
 	"time"
@@ -14,14 +15,20 @@ import (
 const (
 	tripTries   = 20
 	tripConvs   = 5
+	tripTime    = 5 * time.Second
 	firstProbe  = 5 * time.Second
 	longestWait = time.Minute
+	freshProbe  = time.Second
 )
 
 // breaker sees that an application does not work as a whole: its last 20 tries, of
-// at least 5 conversations, all failed. Then it is offered one event at a time, the
-// first after 5 s, the next ones 10, 20, 40, 60 s later, and what fails is waiting
-// and no try. One success closes it.
+// at least 5 conversations, all failed, and nothing worked for 5 s. Then it is offered
+// one event at a time, the first after 5 s, the next ones 10, 20, 40, 60 s later, and
+// what fails is waiting and no try. One success closes it.
+//
+// An event that was never handed out does not wait for that: one each second is a
+// probe as well. Without this and the 5 s, 64 customers whose messages fail would hold
+// the one whose message does not, which the design rules out, too.
 //
 // Not every failed try counts: an event that failed, and fails again after another
 // one succeeded, is broken itself and says nothing about the application. Without
@@ -36,9 +43,11 @@ const (
 // probes. The tries are counted anew.
 type breaker struct {
 	gateway.Breaker
-	failing []string // conversations of the failed tries in a row, the last 20
-	worked  int      // successes so far
-	unkept  bool     // the ledger does not know yet
+	failing []string  // conversations of the failed tries in a row, the last 20
+	from    time.Time // of the first of the row
+	worked  int       // successes so far
+	unkept  bool      // the ledger does not know yet
+	fresh   time.Time // an event never handed out was looked for, while tripped
 }
 
 func (b *breaker) tripped() bool { return !b.Since.IsZero() }
@@ -58,10 +67,13 @@ func (g *Gate) heard(p *place, d *gateway.Decision) {
 		p.failedAt = b.worked + 1
 		fallthrough
 	case d.Failed && p.failedAt == b.worked+1:
+		if len(b.failing) == 0 {
+			b.from = g.o.Now()
+		}
 		if b.failing = append(b.failing, p.conv); len(b.failing) > tripTries {
 			b.failing = slices.Delete(b.failing, 0, 1)
 		}
-		if !b.tripped() && len(b.failing) == tripTries && distinct(b.failing) >= tripConvs {
+		if !b.tripped() && len(b.failing) == tripTries && distinct(b.failing) >= tripConvs && g.o.Now().Sub(b.from) >= tripTime {
 			b.Since, b.Wait, b.unkept = g.o.Now(), firstProbe, true
 			b.ProbeAt = b.Since.Add(firstProbe)
 			g.o.Log.Warn("breaker.tripped", zap.String("app", g.o.App.Name), zap.Int("tries", tripTries))
@@ -97,24 +109,42 @@ func (g *Gate) probeWait() time.Duration {
 	if !g.breaker.tripped() {
 		return 0
 	}
-	return g.breaker.ProbeAt.Sub(g.o.Now())
+	now := g.o.Now()
+	return min(g.breaker.ProbeAt.Sub(now), g.breaker.fresh.Add(freshProbe).Sub(now))
 }
 
-// choose puts the place to be probed first: one whose event never failed, since that
-// one tells most; else the one that has waited longest.
-func (g *Gate) choose() {
-	i := slices.IndexFunc(g.ready, func(p *place) bool { return p.failedAt == 0 && p.head.Tries == 0 })
-	if i <= 0 {
-		return
+// probe takes the place out of the queue that is to be tried: one whose event was
+// never handed out, since that one tells most; else, when it is time, the one that has waited
+// longest.
+func (g *Gate) probe() []*place {
+	b, best := &g.breaker, -1
+	b.fresh = g.o.Now()
+	for i, p := range g.ready.heaped {
+		if p.head.Round == 0 && p.head.Tries == 0 && (best < 0 || g.ready.Less(i, best)) {
+			best = i
+		}
 	}
-	p := g.ready[i]
-	copy(g.ready[1:i+1], g.ready[:i])
-	g.ready[0] = p
+	if best < 0 {
+		if b.fresh.Before(b.ProbeAt) {
+			return nil
+		}
+		return g.next(1)
+	}
+	p := g.ready.heaped[best]
+	heap.Remove(&g.ready, best)
+	if g.waits(p.conv) {
+		p.state = placeBehind
+		return nil
+	}
+	return []*place{p}
 }
 
 // probed notes that a probe is with the broker.
 func (g *Gate) probed() {
 	b := &g.breaker
+	if g.o.Now().Before(b.ProbeAt) {
+		return
+	}
 	b.Wait = min(2*b.Wait, longestWait)
 	b.ProbeAt, b.unkept = g.o.Now().Add(b.Wait), true
 }

@@ -13,6 +13,14 @@
 // conversation: a retry holds for its delay, a dead letter lets go, a paused
 // application is paused for both.
 //
+// Conversations do not wait for each other while workers have room. When they have
+// none, who has waited longest goes first (queued), and what lies in the stream is
+// kept short (window), since it is handed out in the order it was offered: a
+// conversation with much to do, one event at a time, would fall behind by the whole
+// of it at every turn. 50,000 events, one conversation with 5 % of them, handlers of
+// 50 ms: 94 % of the ideal instead of 92, and 93 instead of 87 % over 10,000
+// conversations (causeway bench dispatch).
+//
 // An event that came with a code that ends (a new customer may be greeted for 20 s)
 // has a deadline: it is offered with it, gets one try, and is a dead letter
 // "too_late" when its turn, or its answer, comes later. The others of its

@@ -98,7 +98,8 @@ type Gate struct {
 	// Owned by Run.
 	places  map[string]*place
 	kin     kin
-	ready   []*place
+	ready   queued
+	window  window
 	later   timers
 	open    int // places whose offer is in the stream
 	paused  bool
@@ -137,7 +138,8 @@ type place struct {
 	failedAt int
 	// deadline of the event offered last; see gateway.EventRow.
 	deadline time.Time
-	index    int
+	urgent   bool // it has one; in the queue
+	index    int  // in the queue or the timers
 }
 
 type placeState uint8
@@ -191,7 +193,7 @@ func (g *Gate) Run(ctx context.Context) error {
 			g.recall(ctx)
 		}
 		g.keep(ctx)
-		if heads.more && (!g.mayOffer() || len(g.kin.into) > 0 || len(g.ready) < offerBatch) {
+		if heads.more {
 			if err := g.load(ctx, &heads); err != nil {
 				return err
 			}
@@ -203,18 +205,12 @@ func (g *Gate) Run(ctx context.Context) error {
 			g.giveUp(ctx)
 		}
 		g.wakeDue(g.o.Now())
-		if g.mayOffer() && len(g.ready) > 0 {
-			rest, most := g.o.Rest(), offerBatch
-			if rest > 0 {
-				most = tinyBatch
-			}
-			if g.breaker.tripped() {
-				g.choose()
-				most = 1
-			}
-			if wait := max(g.offer(ctx, most), rest); wait > 0 {
-				g.rest(ctx, wait)
-			}
+		room, wait := 0, time.Hour
+		if g.mayOffer() && g.ready.Len() > 0 {
+			room, wait = g.room(ctx)
+		}
+		if room > 0 {
+			g.round(ctx, room)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -230,8 +226,8 @@ func (g *Gate) Run(ctx context.Context) error {
 		if heads.more {
 			continue
 		}
-		wait := g.later.wait(g.o.Now())
-		if probe := g.probeWait(); probe > 0 && len(g.ready) > 0 {
+		wait = min(wait, g.later.wait(g.o.Now()))
+		if probe := g.probeWait(); probe > 0 && g.ready.Len() > 0 {
 			wait = min(wait, probe)
 		}
 		timer.Reset(wait)
@@ -243,6 +239,23 @@ func (g *Gate) Run(ctx context.Context) error {
 		case <-tick.C:
 			g.look(ctx)
 		}
+	}
+}
+
+// round makes the next offers, for which there is room, and rests where that is due.
+func (g *Gate) round(ctx context.Context, room int) {
+	rest, most := g.o.Rest(), min(room, offerBatch)
+	if rest > 0 {
+		most = min(most, tinyBatch)
+	}
+	var batch []*place
+	if g.breaker.tripped() {
+		batch = g.probe()
+	} else {
+		batch = g.next(most)
+	}
+	if wait := max(g.offer(ctx, batch), rest); wait > 0 {
+		g.rest(ctx, wait)
 	}
 }
 
@@ -262,9 +275,8 @@ type page struct {
 	more  bool
 }
 
-// load reads the next page of heads, so that the first ones are offered before
-// the last are read. A page is read after the mailbox was emptied, so it knows all
-// that the mailbox told; what it tells beyond that comes by the mailbox as well.
+// load reads the next page of heads: between two pages some are offered. A page is
+// read after the mailbox was emptied, so it knows all that the mailbox told; what it tells beyond that comes by the mailbox as well.
 func (g *Gate) load(ctx context.Context, next *page) error {
 	const rows = 1000
 	for {
@@ -299,20 +311,21 @@ func (g *Gate) heads(ctx context.Context, after string, page int) ([]gateway.Pen
 	return g.o.Ledger.Heads(ctx, g.o.App.Name, after, page)
 }
 
-// offer sends the next batch of ready heads, at most so many, and files each by the answer. It
+// offer sends a batch of heads taken out of the queue, and files each by the answer. It
 // returns how long to wait before the next batch when the broker is in trouble.
-func (g *Gate) offer(ctx context.Context, most int) time.Duration {
-	batch := g.ready[:g.inTurn(min(len(g.ready), most))]
+func (g *Gate) offer(ctx context.Context, batch []*place) time.Duration {
 	if err := g.read(ctx, batch); err != nil {
+		for _, p := range batch {
+			g.queue(p)
+		}
 		if ctx.Err() == nil {
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
 		}
 		return 500 * time.Millisecond
 	}
-	g.ready = g.ready[len(batch):]
 	offers := make([]gateway.Offer, 0, len(batch))
 	places := make([]*place, 0, len(batch))
-	for _, p := range batch {
+	for _, p := range batch { // may be empty
 		row := p.head.Row
 		if row == nil { // gone from the ledger: its conversation was erased
 			g.reset(p, nil)

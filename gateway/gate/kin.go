@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"container/heap"
 	"slices"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -47,25 +48,20 @@ func (g *Gate) waits(conv string) bool {
 	return false
 }
 
-// inTurn takes places that have to wait for another one out of the first n of the
-// ready queue, and says how many of those are left.
-func (g *Gate) inTurn(n int) int {
-	if len(g.kin.into) == 0 {
-		return n
-	}
-	kept := 0
-	for _, p := range g.ready[:n] {
-		if g.waits(p.conv) {
+// next takes up to n places out of the queue whose turn it is; those that have to
+// wait for another conversation are put aside.
+func (g *Gate) next(n int) (batch []*place) {
+	for len(batch) < n && g.ready.Len() > 0 {
+		p, ok := heap.Pop(&g.ready).(*place)
+		switch {
+		case !ok: // it holds nothing else
+		case len(g.kin.into) > 0 && g.waits(p.conv):
 			p.state = placeBehind
-			continue
+		default:
+			batch = append(batch, p)
 		}
-		g.ready[kept] = p
-		kept++
 	}
-	if kept < n {
-		g.ready = slices.Delete(g.ready, kept, n)
-	}
-	return kept
+	return batch
 }
 
 // passed lets go who waited for a conversation that has nothing left.

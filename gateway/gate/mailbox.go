@@ -154,7 +154,7 @@ func (g *Gate) take() {
 		g.braked()
 	}
 	for _, c := range l.waiters {
-		c <- Stats{Places: len(g.places), Open: g.open, Ready: len(g.ready), Waiting: len(g.later), Behind: g.count(placeBehind),
+		c <- Stats{Places: len(g.places), Open: g.open, Ready: g.ready.Len(), Waiting: g.later.Len(), Behind: g.count(placeBehind),
 			Held: g.count(placeHeld), Paused: g.paused, Tripped: g.breaker.tripped()}
 	}
 }

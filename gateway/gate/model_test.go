@@ -33,6 +33,7 @@ type model struct {
 	down    bool
 	paused  bool
 	pulls   int
+	unacked int                 // offers that workers have, as the consumer says
 	fired   int                 // offers of a conversation whose place was not free
 	deaf    int                 // withdrawals that fail
 	until   map[int64]time.Time // when the code of a row ends; none for most
@@ -224,7 +225,7 @@ func (m *model) GateState(context.Context, string) (gateway.GateState, error) {
 	if m.down {
 		return gateway.GateState{}, errors.New("down")
 	}
-	return gateway.GateState{Created: m.life, LastSeq: m.seq, Messages: uint64(len(m.stream)), Delivered: m.handed, AckFloor: m.floor, Pulls: m.pulls, Paused: m.paused}, nil
+	return gateway.GateState{Created: m.life, LastSeq: m.seq, Messages: uint64(len(m.stream)), Delivered: m.handed, AckFloor: m.floor, Pulls: m.pulls, Unacked: m.unacked, Paused: m.paused}, nil
 }
 
 func (m *model) OpenOffers(context.Context, string) ([]gateway.OpenOffer, error) {

@@ -128,7 +128,7 @@ func (g *Gate) void() {
 // refused says whether some place was refused so often that it is time to ask
 // who holds it.
 func (g *Gate) refused() bool {
-	for _, p := range g.later {
+	for _, p := range g.later.heaped {
 		if p.closed >= adoptAfter {
 			return true
 		}

@@ -112,11 +112,8 @@ func (g *Gate) leave(p *place) {
 		}
 	case placeBehind, placeHeld:
 	case placeReady:
-		for i, q := range g.ready {
-			if q == p {
-				g.ready = append(g.ready[:i], g.ready[i+1:]...)
-				break
-			}
+		if p.index >= 0 {
+			heap.Remove(&g.ready, p.index)
 		}
 	}
 	p.state, p.index = placeReady, -1
@@ -128,8 +125,13 @@ func (g *Gate) schedule(p *place) {
 		g.postpone(p, p.head.NextAt)
 		return
 	}
-	p.state = placeReady
-	g.ready = append(g.ready, p)
+	g.queue(p)
+}
+
+// queue puts a place among those whose turn may come.
+func (g *Gate) queue(p *place) {
+	p.state, p.urgent = placeReady, !p.head.Deadline().IsZero()
+	heap.Push(&g.ready, p)
 }
 
 func (g *Gate) postpone(p *place, until time.Time) {
@@ -138,10 +140,9 @@ func (g *Gate) postpone(p *place, until time.Time) {
 }
 
 func (g *Gate) wakeDue(now time.Time) {
-	for len(g.later) > 0 && !g.later[0].due.After(now) {
+	for g.later.Len() > 0 && !g.later.heaped[0].due.After(now) {
 		if p, ok := heap.Pop(&g.later).(*place); ok { // it holds nothing else
-			p.state = placeReady
-			g.ready = append(g.ready, p)
+			g.queue(p)
 		}
 	}
 }
@@ -156,34 +157,55 @@ func (g *Gate) count(state placeState) (n int) {
 	return n
 }
 
-// timers is a heap of places by due time.
-type timers []*place
+// heaped is what heaps of places have in common; a place is in one of them at most.
+type heaped []*place
 
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(i, j int) bool { return t[i].due.Before(t[j].due) }
-func (t timers) Swap(i, j int)      { t[i], t[j] = t[j], t[i]; t[i].index, t[j].index = i, j }
+func (h heaped) Len() int      { return len(h) }
+func (h heaped) Swap(i, j int) { h[i], h[j] = h[j], h[i]; h[i].index, h[j].index = i, j }
 
 // Push is called by container/heap only.
-func (t *timers) Push(x any) {
+func (h *heaped) Push(x any) {
 	if p, ok := x.(*place); ok { // nothing else is pushed
-		p.index = len(*t)
-		*t = append(*t, p)
+		p.index = len(*h)
+		*h = append(*h, p)
 	}
 }
 
 // Pop is called by container/heap only.
-func (t *timers) Pop() any {
-	old := *t
+func (h *heaped) Pop() any {
+	old := *h
 	p := old[len(old)-1]
 	old[len(old)-1] = nil
-	*t = old[:len(old)-1]
+	*h = old[:len(old)-1]
 	p.index = -1
 	return p
 }
 
+// queued is a heap of places by whose turn it is: an event with a deadline, then live
+// ones before replays, then the one that was recorded first.
+type queued struct{ heaped }
+
+// Less is called by container/heap only.
+func (q queued) Less(i, j int) bool {
+	if q.heaped[i].urgent != q.heaped[j].urgent {
+		return q.heaped[i].urgent
+	}
+	a, b := &q.heaped[i].head, &q.heaped[j].head
+	if a.Lane != b.Lane {
+		return a.Lane < b.Lane
+	}
+	return a.N < b.N
+}
+
+// timers is a heap of places by due time.
+type timers struct{ heaped }
+
+// Less is called by container/heap only.
+func (t timers) Less(i, j int) bool { return t.heaped[i].due.Before(t.heaped[j].due) }
+
 func (t timers) wait(now time.Time) time.Duration {
-	if len(t) == 0 {
+	if t.Len() == 0 {
 		return time.Hour
 	}
-	return max(t[0].due.Sub(now), 0)
+	return max(t.heaped[0].due.Sub(now), 0)
 }

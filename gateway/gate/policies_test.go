@@ -146,8 +146,8 @@ func outage(t *testing.T, restart bool) {
 		return g
 	}
 	b := &bot{t: t, m: m, g: run(), app: standard(), fails: func(string) bool { return down }}
-	b.run(2 * time.Second)
-	if !b.g.Tripped() || m.broken.Since.IsZero() || len(b.at) > 130 {
+	b.run(10 * time.Second)
+	if !b.g.Tripped() || m.broken.Since.IsZero() || len(b.at) > 330 {
 		t.Fatalf("tripped %v, kept %+v, %d deliveries", b.g.Tripped(), m.broken, len(b.at))
 	}
 	b.at = nil
@@ -165,8 +165,8 @@ func outage(t *testing.T, restart bool) {
 		b.g.Added(m.add(fmt.Sprintf("new%02d", minute), 1))
 		b.run(time.Minute)
 	}
-	// 5, 10, 20, 40 s, and then one a minute.
-	if n := len(b.at); n < 9 || n > 14 {
+	// 5, 10, 20, 40 s, and then one a minute; and the new conversation of each minute.
+	if n := len(b.at); n < 19 || n > 24 {
 		t.Errorf("%d probes in ten minutes: %v", n, b.at)
 	}
 	down = false

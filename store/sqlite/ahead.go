@@ -1,9 +1,6 @@
 package sqlite
 
-import (
-	"errors"
-	"os"
-)
+import "os"
 
 // aheadBytes is how far a log is written ahead.
 const aheadBytes = 1 << 20
@@ -22,31 +19,34 @@ const aheadBytes = 1 << 20
 // earlier round left there. A commit that reaches over the end makes the log longer by
 // itself: one in many, of a log that has not been as long before.
 type ahead struct {
-	path string // of the log
-	size int64  // to which it is written
+	path string   // of the log
+	f    *os.File // it stays the same file while a connection is open
+	size int64    // to which it is written
 }
 
 // keep writes ahead when SQLite has made the log longer. It is called between two
 // transactions. A failure is no fault: the disk is full or broken, and the commits tell.
 func (a *ahead) keep() {
-	i, err := os.Stat(a.path)
-	if err != nil || i.Size() == a.size || i.Size() == 0 { // SQLite makes it at the first write
+	if a.f == nil { // SQLite makes it at the first write
+		f, err := os.OpenFile(a.path, os.O_RDWR, 0)
+		if err != nil {
+			return
+		}
+		a.f = f
+	}
+	i, err := a.f.Stat()
+	if err != nil || i.Size() == a.size || i.Size() == 0 {
 		return
 	}
 	a.size = i.Size() // shorter, after SQLite cut it, or longer
-	if err := a.write(); err == nil {
+	if _, err := a.f.WriteAt(make([]byte, aheadBytes), a.size); err == nil && a.f.Sync() == nil {
 		a.size += aheadBytes
 	}
 }
 
-func (a *ahead) write() (err error) {
-	f, err := os.OpenFile(a.path, os.O_RDWR, 0)
-	if err != nil {
-		return err
+// close is called when the writer has ended.
+func (a *ahead) close() {
+	if a.f != nil {
+		_ = a.f.Close() // nothing is owed by it
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.WriteAt(make([]byte, aheadBytes), a.size); err != nil {
-		return err
-	}
-	return f.Sync()
 }

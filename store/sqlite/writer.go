@@ -188,6 +188,7 @@ func (w *writer) close() {
 
 func (w *writer) run() {
 	defer close(w.ended)
+	defer w.ahead.close()
 	group := make([]*write, 0, groupWrites)
 	for {
 		select {
