@@ -22,6 +22,7 @@ func (c *Config) Apps() []gateway.Application {
 			StaleAfter: a.StaleAfter,
 			Replies:    a.Replies,
 			AckDone:    a.AckDone,
+			SkipTaken:  a.InTakeover == "skip",
 			Builtin:    a.Builtin,
 		}
 		for _, k := range a.Kinds {

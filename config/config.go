@@ -187,11 +187,17 @@ type Account struct {
 	// Retry replaces fields of send for this account; what is left out, or 0, is
 	// send's. (An account's own send describes a vendor's calls.)
 	Retry *Retry `yaml:"retry,omitempty"`
+	// Takeover is what happens when a colleague writes to a customer by hand.
+	Takeover Takeover `yaml:"takeover"`
 
 	// WhatsApp.
 	PhoneNumberID string `yaml:"phone_number_id,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
 	WABAID        string `yaml:"waba_id,omitempty" validate:"excluded_unless=Platform whatsapp"`
 	AccessToken   Secret `yaml:"access_token,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`
+	// OutsideWindow is an approved template without parameters that goes to a customer
+	// in place of a reply which comes more than 24 hours after their last message. [none]
+	// The reply itself is a dead letter "window", to be requeued once they wrote again.
+	OutsideWindow *TemplateName `yaml:"outside_window,omitempty" validate:"excluded_unless=Platform whatsapp"`
 
 	// WeCom: app is a self-built app, kf an account of WeChat customer service,
 	// aibot an intelligent robot, robot the webhook of a group, which only sends.
@@ -223,6 +229,23 @@ type Account struct {
 	// not to what is below a "*". [none: no file of the account is fetched]
 	MediaHosts  []string `yaml:"media_hosts,omitempty" validate:"excluded_unless=Platform unified"`
 	MediaHeader *Header  `yaml:"media_header,omitempty" validate:"excluded_unless=Platform unified"`
+}
+
+// Takeover lets a colleague who writes by hand (in the WhatsApp Business app, in WeCom,
+// at a vendor's) have the conversation for a while: replies of applications are held
+// meanwhile. In the file it may be written as its time alone.
+type Takeover struct {
+	// For is how long after the colleague's last message; 0 for not at all. [30m]
+	For time.Duration `yaml:"for" config:"short" validate:"min=0s,max=168h"`
+	// Then is what becomes of the held replies: drop, since they are stale, or send.
+	// [drop] Messages that were requested (causeway send) leave then in any case.
+	Then string `yaml:"then" validate:"omitempty,oneof=drop send"`
+}
+
+// TemplateName names an approved template of WhatsApp.
+type TemplateName struct {
+	Template string `yaml:"template" validate:"required,max=512"`
+	Language string `yaml:"language" validate:"required,max=16"`
 }
 
 // Application is one consumer of events.
@@ -276,6 +299,9 @@ type Application struct {
 	StaleAfter time.Duration `yaml:"stale_after" validate:"min=0s"`
 	// Replies false makes an observer: what it answers is not sent. [true]
 	Replies bool `yaml:"replies"`
+	// InTakeover says what becomes of events of a conversation that a colleague has:
+	// offer them, marked with takeover, or skip them: settled, reason takeover. [offer]
+	InTakeover string `yaml:"in_takeover" validate:"omitempty,oneof=offer skip"`
 	// AckDone lets an ack without an answer count as done. [false]
 	AckDone bool `yaml:"ack_done"`
 }

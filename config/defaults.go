@@ -50,7 +50,12 @@ func (a *Application) setDefaults() {
 	a.AckWait = 30 * time.Second
 	a.HandlerMax = 10 * time.Minute
 	a.Replies = true
+	a.InTakeover = "offer"
 }
+
+func (a *Account) setDefaults() { a.Takeover.setDefaults() }
+
+func (t *Takeover) setDefaults() { *t = Takeover{For: 30 * time.Minute, Then: "drop"} }
 
 func (e *Embedded) setDefaults() { e.Listen = "127.0.0.1:4222" }
 

@@ -39,6 +39,9 @@ type Application struct {
 	From From
 	// Replies false makes an observer: replies in its answers are dropped.
 	Replies bool
+	// SkipTaken settles events of a conversation that a colleague has (reason
+	// takeover) instead of offering them, marked.
+	SkipTaken bool
 	// AckDone lets an ack without an answer count as done.
 	AckDone bool
 	// Builtin names a bot inside the gateway ("echo"), for trying.

@@ -26,6 +26,9 @@ type Content struct {
 	// when this came: "newer" (a later change of the same kind), "revoked".
 	// Such an event is recorded and never offered.
 	Superseded string `json:"superseded,omitempty"`
+	// Takeover is set when a colleague had the conversation as this came: what is
+	// answered is held. Whether that is so still, ask for the state.
+	Takeover *Taken `json:"takeover,omitempty"`
 	// From is who wrote; Name the display name where one came along.
 	From *Party `json:"from,omitempty"`
 	// Text is the text of a text message or the caption of a media message; of

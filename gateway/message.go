@@ -18,7 +18,7 @@ const (
 	MessageUnknown   MessageState = "unknown"   // it may have left; never repeated by us
 	MessageExpired   MessageState = "expired"   // too old to be sent
 	MessageCancelled MessageState = "cancelled" // a part after an unknown or rejected one, or by an operator
-	MessageHeld      MessageState = "held"      // waits for a person's release (replay)
+	MessageHeld      MessageState = "held"      // waits for a release: of a replay, or of a takeover
 )
 
 // Marker is what we leave on a message when sending it: the message's id, the
@@ -75,7 +75,7 @@ type Message struct {
 	// 0 (replies) before 9; never the messages of a conversation.
 	Priority int
 	// Human says that a colleague wrote it; EvenInTakeover lets it leave while a
-	// colleague has the conversation.
+	// colleague has the conversation. See Passes.
 	Human          bool
 	EvenInTakeover bool
 	Terms

@@ -32,9 +32,11 @@ type ItemRow struct {
 	Event  EventRow
 	Chat   Chat
 	Wanted []string // names of the applications that want it
-	Status *Status  // evidence, for kind status
-	Echo   *Echo    // evidence, for kind echo
-	Sender []Identity
+	// SkipTaken are those of Wanted that do not want it of a taken conversation.
+	SkipTaken []string
+	Status    *Status // evidence, for kind status
+	Echo      *Echo   // evidence, for kind echo
+	Sender    []Identity
 	// Observed is recorded only: it gets no seq, no pending rows, is no evidence
 	// and no hop, and merges nothing.
 	Observed Observed
@@ -116,6 +118,7 @@ type RelayResult struct {
 	Parked     int // statuses and echoes to be judged
 	Media      int // files to be fetched
 	States     int // notes that were kept
+	Ended      int // takeovers that are over, by the end of a session
 	// Merged are the merges of which the younger conversation has something left, or
 	// had messages for later, which moved; in order.
 	Merged []Merge

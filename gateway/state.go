@@ -20,6 +20,8 @@ type State struct {
 	Servicer string       `json:"servicer,omitempty"`
 	// LastHumanAt is when a colleague last wrote by hand; null for never.
 	LastHumanAt *time.Time `json:"last_human_at"`
+	// Takeover is set while a colleague has the conversation: replies are held.
+	Takeover *Taken `json:"takeover,omitempty"`
 	// Source says who told it: the platform just now, or the ledger by the events
 	// that came. At is as of when: the moment it was asked, or the platform's time of
 	// the newest event; null when there was none.

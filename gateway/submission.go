@@ -39,10 +39,12 @@ type Submission struct {
 	Window *SendWindow
 	// Priority orders the conversations of an account, 0 first; see Message.
 	Priority int
-	// Human says that a colleague wrote it; EvenInTakeover lets it leave while a
-	// colleague has the conversation.
+	// Human says that a colleague wrote it, which takes the conversation over by the
+	// rule of its account (Takeover; nil for none); EvenInTakeover lets it leave while
+	// a colleague has the conversation.
 	Human          bool
 	EvenInTakeover bool
+	Takeover       func(platform, account string) Takeover
 	// OnFailure is what a requeue of a rejected part begins with; "" is resume.
 	OnFailure OnFailure
 	// Callback names the receiver of results that is told of it.

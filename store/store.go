@@ -243,8 +243,8 @@ type OutboxLedger interface {
 	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
 	// BeginAttempt stores the attempt and sets the message sending, durable.
 	// gateway.ErrConflict when the message is not waiting or not due any more,
-	// another one of the conversation is sending, or it is behind another
-	// conversation.
+	// another one of the conversation is sending, it is behind another
+	// conversation, or an echo of the conversation is not judged yet.
 	BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error
 	// EndAttempt closes an attempt, durable. Evidence that came first wins: a
 	// message whose ExternalID is known by a status is accepted whatever the
@@ -272,11 +272,24 @@ type OutboxLedger interface {
 	//  - echo: a message with that external id or marker: ours. Else while
 	//    an attempt of the conversation is open: parked until its deadline.
 	//    Else as the event's content says in echo.otherwise: foreign, or
-	//    undecided; human where it says nothing, and LastHumanAt is set.
+	//    undecided; human where it says nothing: LastHumanAt is set, and the
+	//    conversation is taken by the rule of its account, for so long after the
+	//    platform's time of the echo.
+	// While a conversation is taken (State.Takeover), messages that do not pass
+	// (Message.Passes) are held, reason "takeover": those that wait, at once, new
+	// ones, and those that are to be tried again; what is sending stays. Events that
+	// come are marked (Content.Takeover) and settled with that reason for
+	// applications of ItemRow.SkipTaken. Judge also ends takeovers that are over: held
+	// replies are cancelled, reason "takeover", or wait again in their old place
+	// (rule.Then); held messages that nobody's event asked for wait again in any
+	// case. A takeover is over at its end, when ReleaseConversation says so, or when
+	// the customer's session with a colleague ended (StateNote, or a transfer of ours);
+	// what was written before those two takes nothing afterwards.
 	// Rows that stay parked are not looked at again before something about them
 	// changed or their deadline passed. woken are conversations whose head may
 	// have moved; next is the next deadline, zero for none.
-	Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error)
+	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover,
+	) (done int, woken []string, next time.Time, err error)
 }
 
 // AccountLedger keeps which accounts are stopped.
@@ -300,7 +313,8 @@ type SubmitLedger interface {
 	// up. Messages are due at DueAt, not before now: order in a conversation is
 	// (DueAt, ID), and what is sending is not overtaken. With a Window, DueAt is its
 	// next opening. With a Pool all that is looked for in every member, and the account
-	// is chosen in the transaction.
+	// is chosen in the transaction. What is Human takes the conversation over by
+	// s.Takeover, as an echo of a colleague's does.
 	Submit(ctx context.Context, s *gateway.Submission, now time.Time) (gateway.Submitted, error)
 	// Submitted is what a key stands for; gateway.ErrNotFound for nothing,
 	// ErrConflict when it stands for another digest.
@@ -364,6 +378,10 @@ type AdminLedger interface {
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
 	// Messages lists messages in a state, newest first.
 	Messages(ctx context.Context, state gateway.MessageState, limit int) ([]gateway.Message, error)
+	// ReleaseConversation takes a conversation back from a colleague; Judge lets go of
+	// what was held, by then, or by the account's rule where that is empty. It returns
+	// how many messages that are; gateway.ErrConflict when nobody has it.
+	ReleaseConversation(ctx context.Context, conv string, then gateway.Then, by string, now time.Time) (held int, err error)
 	// ReleaseRun lets the held replies of a replay go; returns conversations.
 	ReleaseRun(ctx context.Context, run, by string, now time.Time) ([]string, error)
 	// KeepNames remembers which id of the platform ("platform/id") each account

@@ -268,6 +268,16 @@ func (m *memoryAPI) Conversation(_ context.Context, conv string, _ int) (*gatewa
 	return m.conv, err
 }
 
+func (m *memoryAPI) ReleaseConversation(_ context.Context, conv string, then gateway.Then, by string) (int, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	if conv != m.conv.Conv {
+		return 0, gateway.ErrNotFound
+	}
+	m.did("release %s %s by %s", conv, then, by)
+	return 3, err
+}
+
 func (m *memoryAPI) FindConversation(_ context.Context, _, _ string, id gateway.Identity) (string, error) {
 	err := m.enter()
 	defer m.mu.Unlock()

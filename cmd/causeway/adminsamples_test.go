@@ -88,6 +88,7 @@ func sampleAPI() *memoryAPI {
 			Conv: sampleConv, Platform: "whatsapp", Account: "shop-a", Chat: gateway.ChatSingle,
 			Identities: []gateway.Identity{{Kind: "bsuid", Value: "DE.1234567890"}, {Kind: "phone", Value: "491510000000"}},
 			LastSeq:    7, LastHumanAt: &human,
+			State: &gateway.State{Takeover: &gateway.Taken{By: "ChenHao\x1b[0m", Since: human, Until: later(-30 * time.Minute)}, At: &human},
 			Events: []gateway.ConversationEvent{
 				{Event: sampleEvent, Seq: 7, Kind: gateway.KindMessage, Type: "text", Origin: gateway.OriginLive, ReceivedAt: sampleTime,
 					States: map[string]gateway.EventState{"support": "settled", "watch": "dead"}},

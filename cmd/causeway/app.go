@@ -139,7 +139,10 @@ func (a *app) wire() {
 		a.sender.Wake(convs...)
 		a.publisher.Kick()
 	}, o.Now)
-	a.judge = outbox.NewJudge(a.ledger, a.sender.Wake, a.publisher.Kick, o.Now, o.Log, o.Boundary)
+	a.judge = outbox.NewJudge(outbox.JudgeOptions{
+		Ledger: a.ledger, Takeover: a.takeover, Wake: a.sender.Wake, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
+		Changed: func() { a.publisher.Kick(); a.publisher.KickStates() },
+	})
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
 		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,

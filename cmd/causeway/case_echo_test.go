@@ -53,6 +53,10 @@ func TestCase22Echo(t *testing.T) {
 	w.stop()
 	w.start("")
 	w.up()
+	// Two colleagues' messages took the conversation; it is taken back.
+	if out, code := w.cli("conv", "release", w.customerConv(customer(22)).Conv); code != exitOK || !strings.Contains(out, "is released") {
+		t.Fatalf("release: %d %s", code, out)
+	}
 	w.wa.Echo(sent.MessageID, customer(22), sent.Text)
 	w.says(customer(22), shown)
 	w.says(customer(22), sent.Marker) // who types the marker is a customer too

@@ -17,11 +17,11 @@ import (
 func (c *cli) convCommand() *cobra.Command {
 	conv := &cobra.Command{
 		Use:   "conv",
-		Short: "Find a conversation by an identity, or show one",
+		Short: "Find a conversation by an identity, show one, take one back from a colleague",
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	conv.AddCommand(c.convIDCommand(), c.convShowCommand())
+	conv.AddCommand(c.convIDCommand(), c.convShowCommand(), c.convReleaseCommand())
 	return conv
 }
 
@@ -126,6 +126,7 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	fields(w, "conversation", v.Conv, "platform", v.Platform, "account", v.Account, "chat", string(v.Chat),
 		"known as", strings.Join(who, ", "), "last seq", count(v.LastSeq), "last human", orDash(instantOf(v.LastHumanAt)))
 	printState(w, v.State)
+	printTaken(w, v.State)
 	printMerges(w, &v)
 
 	_, _ = fmt.Fprintln(w)

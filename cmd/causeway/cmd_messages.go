@@ -65,7 +65,8 @@ func (c *cli) messagesListCommand() *cobra.Command {
 others the newest first.
 
 States: waiting, sending, accepted, rejected, unknown (it may have left, and is
-never repeated by us), expired, cancelled, held (waits for a person's release).
+never repeated by us), expired, cancelled, held (waits for a person's
+release, or with the reason takeover until a colleague has done writing by hand).
 RESULT is how far it got at the platform: sent, delivered, read, played, failed. TASK is
 the state of all its parts together: partial when some were taken and others never will be.`,
 		Example: "  causeway messages ls --state unknown\n  causeway messages ls --state waiting --account shop-a --due-until +2h\n" +

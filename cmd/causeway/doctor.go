@@ -168,6 +168,8 @@ func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
 			do = "a conversation became part of another one, which waits until this one has nothing left: causeway conv show " + t.Name
 		case "dead":
 			level, do = "warning", "causeway dead ls"
+		case "taken", "held for a colleague": // as it should be
+			level, do = "info", "colleagues write by hand: causeway messages ls --state held; causeway conv release takes one back"
 		}
 		d.add(level, t.What, t.Name, t.Count, t.Since, do)
 	}

@@ -67,6 +67,8 @@ func TestOperatorCommands(t *testing.T) {
 		{name: "conv-id", args: []string{"conv", "id", "--platform", "whatsapp", "--account", "shop-a", "+49 (151) 000-0000"}},
 		{name: "conv-id-unknown", args: []string{"conv", "id", "--platform", "wecom", "--account", "corp-a", "ZhangSan"}, code: exitNotFound},
 		{name: "conv-show", args: []string{"conv", "show", sampleConv}},
+		{name: "conv-release", args: []string{"conv", "release", sampleConv, "--send"}, deeds: []string{"release " + sampleConv + " send by root"}},
+		{name: "conv-release-unknown", args: []string{"conv", "release", strings.Repeat("a", 26)}, code: exitNotFound},
 		{name: "messages-ls", args: []string{"messages", "ls"}},
 		{name: "messages-ls-none", args: []string{"messages", "ls", "--state", "held"}},
 		{name: "messages-ls-more", args: []string{"messages", "ls", "--account", "shop-a", "--limit", "1"}},
@@ -159,7 +161,7 @@ func TestJSONIsTheAnswer(t *testing.T) {
 	for _, args := range [][]string{
 		{"apps"}, {"archive", "ls"}, {"archive", "show", samplePayloadID}, {"rejects", "ls"}, {"rejects", "show", "17"},
 		{"rejects", "readmit", "17"}, {"replay", "--sealed"}, {"dead", "ls"}, {"dead", "show", sampleDead}, {"dead", "requeue", sampleDead},
-		{"pause", "app", "support"}, {"conv", "show", sampleConv}, {"messages", "ls"}, {"messages", "show", sampleMessage}, {"messages", "cancel", sampleMessage},
+		{"pause", "app", "support"}, {"conv", "show", sampleConv}, {"conv", "release", sampleConv}, {"messages", "ls"}, {"messages", "show", sampleMessage}, {"messages", "cancel", sampleMessage},
 		{"send", "--account", "a", "text"}, {"sums"}, {"doctor"}, {"doctor", "account", "shop-a"}, {"adopt", "--yes"},
 	} {
 		got := runCommand(t, append(args, "--json", "--admin", s.URL, "--token", adminRights)...)

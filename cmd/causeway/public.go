@@ -132,7 +132,7 @@ func (a *app) relayed(r gateway.RelayResult) {
 	if r.States > 0 {
 		a.publisher.KickStates()
 	}
-	if r.Parked > 0 {
+	if r.Parked > 0 || r.Ended > 0 {
 		a.judge.Kick()
 	}
 	if r.Media > 0 {

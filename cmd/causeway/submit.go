@@ -45,6 +45,7 @@ func (x adminAPI) Submit(ctx context.Context, s *gateway.Submission) (gateway.Su
 		return gateway.Submitted{}, err
 	}
 	x.a.o.Boundary("submit.checked")
+	s.Takeover = x.a.takeover
 	out, err := x.a.ledger.Submit(ctx, s, now)
 	switch {
 	case errors.Is(err, gateway.ErrRetired):

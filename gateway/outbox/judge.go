@@ -5,40 +5,51 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
 )
 
-// JudgeLedger decides about parked statuses and echoes.
+// JudgeLedger decides about parked statuses and echoes, and ends takeovers.
 type JudgeLedger interface {
-	Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error)
+	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover,
+	) (done int, woken []string, next time.Time, err error)
 }
 
-// Judge joins statuses and echoes to the messages they speak of.
-type Judge struct {
-	ledger JudgeLedger
-	wake   func(convs ...string)
-	now    func() time.Time
-	log    *zap.Logger
-	kick   chan struct{}
-	// changed is called when something was judged.
-	changed  func()
-	boundary func(step string)
+// JudgeOptions of a Judge; all required but Boundary.
+type JudgeOptions struct {
+	Ledger JudgeLedger
+	// Takeover is what an account does when a colleague writes.
+	Takeover func(platform, account string) gateway.Takeover
+	// Wake is called with conversations whose head may have moved, Changed when a
+	// message or the state of a conversation changed.
+	Wake    func(convs ...string)
+	Changed func()
+	// Boundary is told each step.
+	Boundary func(step string)
+	Now      func() time.Time
+	Log      *zap.Logger
 }
 
-// NewJudge makes a judge; wake is called with conversations whose head may have
-// moved, changed when a message changed; boundary is told each step and may be
-// nil.
+// Judge joins statuses and echoes to the messages they speak of. What a colleague
+// wrote takes the conversation over, and the judge lets go of it when that is over.
 //
-// If the process dies before the commit, the evidence is parked still. After it,
-// nobody is woken or told: the sender begins with every conversation that has
-// something to send, and the publisher has its cursor.
-func NewJudge(ledger JudgeLedger, wake func(...string), changed func(), now func() time.Time, log *zap.Logger, boundary func(string)) *Judge {
-	if boundary == nil {
-		boundary = func(string) {}
-	}
-	return &Judge{ledger: ledger, wake: wake, changed: changed, now: now, log: log, boundary: boundary, kick: make(chan struct{}, 1)}
+// If the process dies before the commit, the evidence is parked still, and the
+// takeover not over. After it, nobody is woken or told: the sender begins with every
+// conversation that has something to send, and the publisher has its cursors.
+type Judge struct {
+	o    JudgeOptions
+	kick chan struct{}
 }
 
-// Kick says that evidence came in or an attempt ended. It never blocks.
+// NewJudge makes a judge; it does nothing before Run.
+func NewJudge(o JudgeOptions) *Judge {
+	if o.Boundary == nil {
+		o.Boundary = func(string) {}
+	}
+	return &Judge{o: o, kick: make(chan struct{}, 1)}
+}
+
+// Kick says that evidence came in, an attempt ended, or a takeover. It never blocks.
 func (j *Judge) Kick() {
 	select {
 	case j.kick <- struct{}{}:
@@ -49,19 +60,19 @@ func (j *Judge) Kick() {
 // Run judges until ctx ends.
 func (j *Judge) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		now := j.now()
-		done, woken, next, err := j.ledger.Judge(ctx, now, 200)
+		now := j.o.Now()
+		done, woken, next, err := j.o.Ledger.Judge(ctx, now, 200, j.o.Takeover)
 		if err != nil {
 			if ctx.Err() == nil {
-				j.log.Error("judge.failed", zap.Error(err))
+				j.o.Log.Error("judge.failed", zap.Error(err))
 			}
 			pause(ctx, time.Second)
 			continue
 		}
 		if done > 0 {
-			j.boundary("judge.judged")
-			j.wake(woken...)
-			j.changed()
+			j.o.Boundary("judge.judged")
+			j.o.Wake(woken...)
+			j.o.Changed()
 			continue
 		}
 		wait := time.Second
@@ -72,7 +83,7 @@ func (j *Judge) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-j.kick:
-			j.boundary("judge.judging")
+			j.o.Boundary("judge.judging")
 		case <-t.C:
 		}
 		t.Stop()

@@ -109,7 +109,8 @@ func (r *rig) start(begin time.Time) {
 		Merged:      func(m []gateway.Merge) { r.merged = append(r.merged, m...) },
 		CallTimeout: 15 * time.Second, Now: time.Now, Log: r.log,
 	})
-	r.judge = outbox.NewJudge(r.store.Ledger, r.sender.Wake, func() {}, time.Now, zap.NewNop(), nil)
+	r.judge = outbox.NewJudge(outbox.JudgeOptions{Ledger: r.store.Ledger, Wake: r.sender.Wake, Changed: func() {}, Now: time.Now, Log: zap.NewNop(),
+		Takeover: func(string, string) gateway.Takeover { return gateway.Takeover{} }})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	sender, judge := r.sender, r.judge

@@ -128,6 +128,9 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account st
 	for i := range apps {
 		if it.Observed == "" && apps[i].Wants(p.Platform, account, it.Kind, it.Chat.Kind) {
 			row.Wanted = append(row.Wanted, apps[i].Name)
+			if apps[i].SkipTaken {
+				row.SkipTaken = append(row.SkipTaken, apps[i].Name)
+			}
 		}
 	}
 	r.hop(p.Platform, it, &row)

@@ -178,6 +178,10 @@ type Conversations interface {
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
 	// FindConversation resolves an identity as the relay does.
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
+	// ReleaseConversation takes a conversation back from a colleague, and returns how
+	// many messages were held: they are dropped or sent, by then, or by the account's
+	// rule where that is empty. gateway.ErrConflict when no colleague has it.
+	ReleaseConversation(ctx context.Context, conv string, then gateway.Then, by string) (held int, err error)
 }
 
 // Doctor looks for what an operator should know.

@@ -25,6 +25,21 @@ func (r *router) conversation(c *gin.Context) {
 	r.answer(c, found, err)
 }
 
+// releaseConversation takes a conversation back from a colleague.
+func (r *router) releaseConversation(c *gin.Context) {
+	p, conv := query(c, "then"), c.Param("conv")
+	then := gateway.Then(p.word("then", string(gateway.ThenDrop), string(gateway.ThenSend)))
+	if !validConv(conv) {
+		p.bad("conv", "must be the 26 characters of a conversation's id")
+	}
+	if err := p.err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	held, err := r.API.ReleaseConversation(c.Request.Context(), conv, then, by(c))
+	r.answer(c, gin.H{"conv": conv, "held": held}, err)
+}
+
 // find answers the id of the conversation with a customer or group.
 func (r *router) find(c *gin.Context) {
 	p := query(c, "platform", "account", "identity", "kind")

@@ -41,6 +41,7 @@ type router struct {
 //	                                            conversation, or replies with "all" or an application
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
+//	POST /api/v1/conversations/{conv}/release   operator; ?then=drop|send
 //	GET  /api/v1/messages                       viewer; ?state account app conv task key due_from due_until after limit
 //	GET  /api/v1/messages/{id}                  viewer
 //	POST /api/v1/messages                       operator; the body is a SubmitForm
@@ -100,6 +101,7 @@ func NewRouter(o Options) http.Handler {
 	operator.POST("/dead/:id/requeue", r.requeue)
 	operator.POST("/dead/requeue", r.requeueAll)
 	operator.GET("/accounts/:name/doctor", r.doctorAccount)
+	operator.POST("/conversations/:conv/release", r.releaseConversation)
 	operator.POST("/apps/:name/pause", r.brake(true))
 	operator.POST("/apps/:name/resume", r.brake(false))
 	operator.POST("/brakes/:scope/:name/pause", r.brake(true))

@@ -169,6 +169,10 @@ func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.
 	return &gateway.Conversation{Conv: conv}, a.called("conversation %s %d", conv, limit)
 }
 
+func (a *api) ReleaseConversation(_ context.Context, conv string, then gateway.Then, by string) (int, error) {
+	return 2, a.called("release %s then %q by %s", conv, then, by)
+}
+
 func (a *api) FindConversation(_ context.Context, platform, account string, id gateway.Identity) (string, error) {
 	return conv, a.called("find %s %s %s %s", platform, account, id.Kind, id.Value)
 }

@@ -21,6 +21,12 @@ type talk struct {
 	hops       int64
 	hopAt      int64
 	humanAt    int64
+	heardAt    int64
+	toldAt     int64
+	takenUntil int64 // 0 when nobody has it
+	takenSince int64
+	takenBy    string
+	takenThen  gateway.Then
 	into       int64            // number of the conversation it became part of; -1 for none
 	storedSeq  int64            // last_seq in the row
 	fresh      bool             // not in the table yet
@@ -84,10 +90,12 @@ func (l *Ledger) talk(c *conn, key int64) (*talk, error) {
 		return t, nil
 	}
 	t := &talk{c: key}
-	found, err := c.one("SELECT conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at, into_c FROM conversation WHERE c = ?",
+	found, err := c.one(`SELECT conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at, into_c,
+		heard_at, told_at, taken_until, taken_since, taken_by, taken_then FROM conversation WHERE c = ?`,
 		func(r row) {
 			t.conv, t.platform, t.account, t.chat = r.str(0), r.str(1), r.str(2), gateway.ChatKind(r.str(3))
 			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.into = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8), r.int(9)
+			t.heardAt, t.toldAt, t.takenUntil, t.takenSince, t.takenBy, t.takenThen = r.int(10), r.int(11), r.int(12), r.int(13), string(r.blob(14)), gateway.Then(r.str(15))
 		}, key)
 	switch {
 	case err != nil:
@@ -123,11 +131,14 @@ func storeTalk(c *conn, t *talk) error {
 	if !t.dirty && t.lastSeq-t.storedSeq < storeEvery {
 		return nil
 	}
-	q := "UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ? WHERE c = ?"
-	args := []any{t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.c}
+	q := `UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ?, heard_at = ?, told_at = ?,
+		taken_until = ?, taken_since = ?, taken_by = ?, taken_then = ? WHERE c = ?`
+	args := []any{t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.heardAt, t.toldAt, t.takenUntil, t.takenSince, []byte(t.takenBy),
+		string(t.takenThen), t.c}
 	if t.fresh {
-		q = `INSERT INTO conversation (last_seq, newest_at, hops, hop_at, last_human_at, c, conv, platform, account, chat)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		q = `INSERT INTO conversation (last_seq, newest_at, hops, hop_at, last_human_at, heard_at, told_at,
+			taken_until, taken_since, taken_by, taken_then, c, conv, platform, account, chat)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 		args = append(args, t.conv, t.platform, t.account, string(t.chat))
 	}
 	if _, err := c.exec(q, args...); err != nil {

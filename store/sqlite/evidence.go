@@ -22,12 +22,18 @@ func scanParked(r row) (e gateway.Evidence, err error) {
 
 // Judge decides what it can about parked evidence; see store.OutboxLedger. A row
 // that stays is looked at again at its deadline, or when unpark says that
-// something about it changed. Not durable: evidence comes out of the archive.
-func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int) (done int, woken []string, next time.Time, err error) {
+// something about it changed. Not durable: evidence comes out of the archive, and a takeover
+// that is over is so still.
+func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover,
+) (done int, woken []string, next time.Time, err error) {
 	err = l.write(ctx, false, limit/8, func(c *conn) error {
-		done, woken = 0, nil
+		var over time.Time
+		var err error
+		if done, woken, over, err = l.endTakeovers(c, now, limit); err != nil {
+			return err
+		}
 		var rows []gateway.Evidence
-		err := c.query("SELECT "+parkedColumns+" FROM parked WHERE look_at <= ? ORDER BY look_at, n LIMIT ?", func(r row) error {
+		err = c.query("SELECT "+parkedColumns+" FROM parked WHERE look_at <= ? ORDER BY look_at, n LIMIT ?", func(r row) error {
 			e, err := scanParked(r)
 			rows = append(rows, e)
 			return err
@@ -37,7 +43,7 @@ func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int) (done int,
 		}
 		seen := make(map[string]bool)
 		for i := range rows {
-			judged, wake, err := l.judge(c, &rows[i], now)
+			judged, wake, err := l.judge(c, &rows[i], now, rule)
 			if err != nil {
 				return err
 			}
@@ -57,6 +63,9 @@ func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int) (done int,
 				next = now
 			}
 		}
+		if !over.IsZero() && (next.IsZero() || over.Before(next)) {
+			next = over
+		}
 		return err
 	})
 	if err != nil {
@@ -66,7 +75,8 @@ func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int) (done int,
 }
 
 // judge looks at one row. wake is a conversation whose head may have moved.
-func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time) (judged bool, wake string, err error) {
+func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time, rule func(platform, account string) gateway.Takeover,
+) (judged bool, wake string, err error) {
 	m, err := messageOf(c, e)
 	if err != nil {
 		return false, "", err
@@ -77,6 +87,9 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time) (judged bool
 		wake, err = l.proven(c, e, m, now)
 		if err == nil {
 			err = l.judged(c, e, gateway.JudgedOurs, m, now)
+		}
+		if wake == "" && e.Kind == gateway.KindEcho {
+			wake = e.Conv // an attempt may wait for the judgement
 		}
 		return true, wake, err
 	case e.Kind == gateway.KindStatus && over:
@@ -91,7 +104,10 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time) (judged bool
 			if err != nil {
 				return false, "", err
 			}
-			return true, "", l.judged(c, e, j, nil, now)
+			if err := l.judged(c, e, j, nil, now); err != nil || j != gateway.JudgedHuman || rule == nil {
+				return true, e.Conv, err
+			}
+			return true, e.Conv, l.takenBy(c, e, rule(e.Platform, e.Account), now)
 		}
 	}
 	_, err = c.exec("UPDATE parked SET look_at = deadline WHERE n = ?", e.N)
@@ -273,7 +289,7 @@ func (l *Ledger) unpark(c *conn, m *message, now time.Time) error {
 			continue
 		}
 		done[rows[i].N] = true
-		if _, _, err := l.judge(c, &rows[i], now); err != nil {
+		if _, _, err := l.judge(c, &rows[i], now, nil); err != nil {
 			return err
 		}
 	}

@@ -99,6 +99,9 @@ func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv stri
 		if err := l.inTurn(c, conv); err != nil {
 			return err
 		}
+		if err := l.heardOut(c, conv); err != nil {
+			return err
+		}
 		if made.ID == "" {
 			if made.ID, err = l.book.newID("at_", made.StartedAt); err != nil {
 				return err
@@ -134,6 +137,22 @@ func (l *Ledger) inTurn(c *conn, conv string) error {
 	first, err := behind(c, key)
 	if err == nil && first != "" {
 		err = fmt.Errorf("messages of a conversation that was merged into this one go first: %w", gateway.ErrConflict)
+	}
+	return err
+}
+
+// heardOut refuses a message while an echo of its conversation is not judged: it may
+// be a colleague's, who answers the customer just now.
+func (l *Ledger) heardOut(c *conn, conv string) error {
+	kin, err := l.kin(c, conv)
+	for _, conv := range kin {
+		n, err := c.number("SELECT count(*) FROM parked WHERE conv = ? AND kind = 'echo'", conv)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return fmt.Errorf("an echo of the conversation is to be judged first: %w", gateway.ErrConflict)
+		}
 	}
 	return err
 }
@@ -207,6 +226,9 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		if o.Scope == gateway.ScopeAccount {
 			m.Spared++
 		}
+		if err := l.mayBeHeld(c, m); err != nil {
+			return err
+		}
 	case gateway.OutcomeRejected:
 		m.State, m.Reason = gateway.MessageRejected, o.Code
 		if dead.Reason == gateway.ReasonTries {
@@ -229,7 +251,10 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 	if err := l.tell(c, m, by, o.Code, e.At); err != nil {
 		return err
 	}
-	if m.State != gateway.MessageRejected || harmless {
+	switch {
+	case m.State == gateway.MessageAccepted:
+		return l.handedOver(c, m, e.At)
+	case m.State != gateway.MessageRejected || harmless:
 		return nil
 	}
 	return l.endParts(c, m, gateway.MessageCancelled, reasonRejected, e.At)

@@ -123,6 +123,12 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if why != "" {
 		content, wanted = gateway.Supersede(content, why), nil
 	}
+	offered := wanted
+	if t.takenUntil > 0 {
+		if content, offered, err = w.inTakeover(t, it, content, wanted); err != nil {
+			return "", 0, err
+		}
+	}
 	rows, err := w.c.exec(`INSERT INTO event (n, id, run, c, ord, kind, origin, pos, item, payload, received_at, occurred_at, content)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id, run) DO NOTHING`,
 		n, eventKey(e.ID), run, t.c, ord, string(e.Kind), string(origin), p.Pos, it.Index, payload,
@@ -151,15 +157,23 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 			return "", 0, err
 		}
 		w.res.States++
+		if err := w.sessionOver(it, happened(p, it)); err != nil {
+			return "", 0, err
+		}
 	}
 	if err := w.fetch(t, it, n); err != nil {
 		return "", 0, err
 	}
-	if len(wanted) > 0 && e.Kind.Ordered() && it.Observed == "" {
+	if skip := len(wanted) - len(offered); skip > 0 {
+		if err := w.skipTaken(n, without(wanted, offered)); err != nil {
+			return "", 0, err
+		}
+	}
+	if len(offered) > 0 && e.Kind.Ordered() && it.Observed == "" {
 		row := &gateway.EventRow{N: n, ID: e.ID, Run: run, Platform: t.platform, Account: t.account, Conv: t.conv, Chat: it.Chat.Kind,
 			Seq: max(ord, 0), Kind: e.Kind, Origin: origin, Payload: payload, ReceivedAt: fromNanos(nanos(receivedAt)),
 			OccurredAt: fromNanos(nanos(e.OccurredAt)), Content: content}
-		if err := w.want(t.c, row, wanted); err != nil {
+		if err := w.want(t.c, row, offered); err != nil {
 			return "", 0, err
 		}
 	}

@@ -201,12 +201,19 @@ func (k *task) terms() (args []any, err error) {
 }
 
 // enqueue writes the messages of a task and returns their ids. The first is the
-// task's.
+// task's. While a colleague has the conversation they are held.
 func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now time.Time) ([]string, error) {
-	state := gateway.MessageWaiting
-	if k.hold {
+	state, reason := gateway.MessageWaiting, ""
+	taken, err := l.taken(c, t)
+	switch {
+	case err != nil:
+		return nil, err
+	case k.hold:
 		state = gateway.MessageHeld
+	case taken && (k.asked == nil || !k.asked.Human && !k.asked.EvenInTakeover):
+		state, reason = gateway.MessageHeld, gateway.ReasonTakeover
 	}
+	held := state == gateway.MessageHeld
 	terms, err := k.terms()
 	if err != nil {
 		return nil, err
@@ -223,9 +230,9 @@ func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now
 		}
 		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, expires_at, state, open,
 			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text, reply, priority, human, even_in_takeover, terms)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', '', x'', 0, ?, ?, ?, ?, ?, ?, ?)`,
-			append([]any{ids[i], ids[0], i, len(replies), k.app, k.event, k.run, t.platform, t.account, t.conv, k.due, k.expires, string(state), !k.hold,
-				string(r.Type), []byte(r.Text), rest}, terms...)...)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', '', x'', 0, ?, ?, ?, ?, ?, ?, ?)`,
+			append([]any{ids[i], ids[0], i, len(replies), k.app, k.event, k.run, t.platform, t.account, t.conv, k.due, k.expires, string(state), !held,
+				reason, string(r.Type), []byte(r.Text), rest}, terms...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -119,13 +119,17 @@ func moveState(c *conn, from, to *talk) error {
 // stateColumns of stateRows: a state with the conversation it is published for and
 // the one that holds it.
 const (
-	stateColumns = "v.c, v.conv, v.platform, v.account, v.chat, v.last_human_at, coalesce(s.rev, 0), coalesce(s.at, 0), coalesce(s.session, ''), coalesce(s.servicer, x'')"
-	stateRows    = "conversation v LEFT JOIN state s ON s.c = v.c"
+	stateColumns = `v.c, v.conv, v.platform, v.account, v.chat, v.last_human_at, coalesce(s.rev, 0), coalesce(s.at, 0), coalesce(s.session, ''), coalesce(s.servicer, x''),
+		v.taken_until, v.taken_since, v.taken_by`
+	stateRows = "conversation v LEFT JOIN state s ON s.c = v.c"
 )
 
 func scanState(r row) (s gateway.State, key int64) {
 	s = gateway.State{Conv: r.str(1), Platform: r.str(2), Account: r.str(3), Chat: gateway.ChatKind(r.str(4)), LastHumanAt: moment(r.time(5)),
 		Rev: r.int(6), At: moment(r.time(7)), Session: gateway.SessionState(r.str(8)), Servicer: string(r.blob(9)), Source: gateway.SourceLedger}
+	if until := r.time(10); !until.IsZero() {
+		s.Takeover = &gateway.Taken{By: string(r.blob(12)), Since: r.time(11), Until: until}
+	}
 	return s, r.int(0)
 }
 

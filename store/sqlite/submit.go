@@ -75,11 +75,20 @@ func (l *Ledger) Submit(ctx context.Context, s *gateway.Submission, now time.Tim
 			due = s.DueAt
 		}
 		due = s.Window.Due(due)
+		if s.Human && s.Takeover != nil {
+			if err := l.take(c, t, s.By, now, s.Takeover(t.platform, t.account), now); err != nil {
+				return err
+			}
+		}
 		ids, err := l.enqueue(c, t, &task{due: due, expires: s.ExpiresAt, asked: s}, s.Replies, now)
 		if err != nil {
 			return err
 		}
-		out = gateway.Submitted{ID: ids[0], Conv: t.conv, Account: t.account, State: gateway.MessageWaiting, Messages: ids}
+		first, err := messageByID(c, ids[0])
+		if err != nil {
+			return err
+		}
+		out = gateway.Submitted{ID: ids[0], Conv: t.conv, Account: t.account, State: first.State, Messages: ids}
 		if s.Key != "" {
 			if _, err := c.exec("INSERT INTO submission (key, digest, task, at) VALUES (?, ?, ?, ?)", s.Key, s.Digest, ids[0], now); err != nil {
 				return err

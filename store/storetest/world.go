@@ -22,7 +22,11 @@ type world struct {
 	now time.Time
 	pos int64 // of the last payload relayed
 	seq uint64
+	// takeover is what every account does when a colleague writes; nothing, to begin with.
+	takeover gateway.Takeover
 }
+
+func (w *world) rule(string, string) gateway.Takeover { return w.takeover }
 
 func newWorld(t *testing.T, a store.Archive, l store.Ledger) *world {
 	return &world{T: t, ctx: t.Context(), a: a, l: l, now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)}
@@ -210,7 +214,7 @@ func (w *world) find(id string, state gateway.MessageState) gateway.Message {
 
 func (w *world) judge() (int, []string, time.Time) {
 	w.Helper()
-	n, woken, next, err := w.l.Judge(w.ctx, w.now, 100)
+	n, woken, next, err := w.l.Judge(w.ctx, w.now, 100, w.rule)
 	w.must(err)
 	return n, woken, next
 }

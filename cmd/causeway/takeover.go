@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// takeover is what an account does when a colleague writes; nothing when it is not
+// configured any more.
+func (a *app) takeover(platform, account string) gateway.Takeover {
+	accounts := a.o.Config.Accounts
+	i := slices.IndexFunc(accounts, func(acc config.Account) bool { return acc.Platform == platform && acc.Name == account })
+	if i < 0 {
+		return gateway.Takeover{}
+	}
+	return accounts[i].Takeover.Rule()
+}
+
+// ReleaseConversation takes a conversation back from a colleague. If the process dies
+// after the commit, the judge lets go of what was held when it runs again.
+func (x adminAPI) ReleaseConversation(ctx context.Context, conv string, then gateway.Then, by string) (held int, err error) {
+	held, err = x.a.ledger.ReleaseConversation(ctx, conv, then, by, x.a.o.Now())
+	if err == nil {
+		x.a.judge.Kick()
+	}
+	return held, err
+}
