@@ -1,15 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,7 +17,7 @@ import (
 const workerEnv = "CAUSEWAY_TEST_WORKER"
 
 // runWorker is the bot process: it repeats what it is told after a while, and
-// says what it begins and ends.
+// says what it begins and ends, and when.
 func runWorker(ctx context.Context, spec string) int {
 	address, ms, _ := strings.Cut(spec, "|")
 	takes, err := time.ParseDuration(ms + "ms")
@@ -36,62 +31,14 @@ func runWorker(ctx context.Context, spec string) int {
 	}
 	for ctx.Err() == nil {
 		_ = w.Run(ctx, func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
-			fmt.Println("begin", ev.Conv, ev.Seq) //nolint:forbidigo // what this process is for
+			fmt.Println("begin", ev.Conv, ev.Seq, time.Now().UnixMicro()) //nolint:forbidigo // what this process is for
 			wait(ctx, takes)
-			fmt.Println("end", ev.Conv, ev.Seq) //nolint:forbidigo // what this process is for
+			fmt.Println("end", ev.Conv, ev.Seq, time.Now().UnixMicro()) //nolint:forbidigo // what this process is for
 			return worker.Text(ev.Text), nil
 		})
 		wait(ctx, 100*time.Millisecond) // the gateway is not up yet
 	}
 	return 0
-}
-
-// botProcess is a bot in a process of its own, to be killed and frozen.
-type botProcess struct {
-	cmd *exec.Cmd
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-// Write takes what the bot says.
-func (b *botProcess) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *botProcess) said(what string) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return strings.Count(b.out.String(), what)
-}
-
-// open lists the events that it has begun and not ended, as it names them.
-func (b *botProcess) open() (events []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for line := range strings.Lines(b.out.String()) {
-		event, begun := strings.CutPrefix(strings.TrimSpace(line), "begin ")
-		if begun && !strings.Contains(b.out.String(), "end "+event+"\n") {
-			events = append(events, event)
-		}
-	}
-	return events
-}
-
-func (w *world) botProcess(takes time.Duration) *botProcess {
-	w.t.Helper()
-	b := &botProcess{cmd: exec.Command(os.Args[0])}
-	b.cmd.Env = append(os.Environ(), childEnv+"=1", fmt.Sprintf("%s=%s|%d", workerEnv, w.nats, takes.Milliseconds()))
-	b.cmd.Stdout, b.cmd.Stderr = b, b
-	if err := b.cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() {
-		_ = b.cmd.Process.Kill()
-		_ = b.cmd.Wait()
-	})
-	return b
 }
 
 // A worker process is killed while it works: its conversations wait for ack_wait
@@ -104,9 +51,9 @@ func TestWorkerKilled(t *testing.T) {
 	first := w.botProcess(30 * time.Millisecond)
 	l := &load{w: w, convs: 8, each: 8}
 	underLoad(t, l, time.Minute, func(ctx context.Context) {
-		w.until(20*time.Second, "the worker works", func() bool { return first.said("end") >= 5 })
+		w.until(20*time.Second, "the worker works", func() bool { return first.ended() >= 5 })
 		w.botProcess(30 * time.Millisecond)
-		_ = first.cmd.Process.Kill()
+		first.kill()
 	})
 	w.quiet(time.Minute)
 	if unknown := l.verify(); unknown != 0 {
@@ -125,12 +72,12 @@ func TestWorkerFrozen(t *testing.T) {
 	l := &load{w: w, convs: 6, each: 5}
 	underLoad(t, l, time.Minute, func(ctx context.Context) {
 		w.until(20*time.Second, "the worker works", func() bool { return len(first.open()) > 0 })
-		_ = first.cmd.Process.Signal(syscall.SIGSTOP)
+		first.freeze()
 		second := w.botProcess(50 * time.Millisecond)
 		w.until(30*time.Second, "the other worker took over what the first one has", func() bool {
-			return slices.ContainsFunc(first.open(), func(event string) bool { return second.said("begin "+event+"\n") > 0 })
+			return slices.ContainsFunc(first.open(), func(event string) bool { return second.began(event) })
 		})
-		_ = first.cmd.Process.Signal(syscall.SIGCONT)
+		first.thaw()
 	})
 	w.quiet(time.Minute)
 	var c struct {
