@@ -20,9 +20,9 @@ type demoKeep struct {
 	NATSPassword  string     `json:"nats_password"`
 	WhatsApp      string     `json:"fake_whatsapp"`
 	WeCom         string     `json:"fake_wecom"`
-	Yours         string     `json:"fake_whatsapp_yours"`
+	Yours         string     `json:"fake_whatsapp_yours,omitempty"`
 	Commands      []demoLine `json:"commands"`
-	YoursCommands []demoLine `json:"yours_commands"`
+	YoursCommands []demoLine `json:"yours_commands,omitempty"`
 	Python        string     `json:"python"`
 	PythonFile    string     `json:"python_file"`
 	Go            string     `json:"go"`
@@ -37,18 +37,11 @@ type demoLine struct {
 
 // keep tells how to reach the parts and writes the workers into the folder.
 func (r *demoRig) keep(program string) (*demoKeep, error) {
-	base := "http://" + r.app.public.Addr().String()
-	password, err := ownSecret(r.app.o.Config.Store.Dir(), workerPasswordFile)
+	k, err := r.reach(demoYours)
 	if err != nil {
 		return nil, err
 	}
-	k := &demoKeep{
-		Config:   r.configPath(),
-		Webhooks: []string{base + webhookPath("whatsapp", r.cred.WhatsApp.Endpoint), base + webhookPath("wecom", r.cred.WeCom.Endpoint)},
-		Admin:    "http://" + r.app.admin.Addr().String(), AdminToken: r.app.adminTokens[0].token,
-		NATS: r.nats, NATSUser: defaultWorker, NATSPassword: password,
-		WhatsApp: r.wa.URL(), WeCom: r.wc.URL(), Yours: r.yours.URL(),
-	}
+	k.Yours = r.yours.URL()
 	k.Commands = []demoLine{
 		{"export CAUSEWAY_CONFIG=" + k.Config, ""},
 		{program + " simulate whatsapp --text hello", "a customer writes"},
@@ -62,15 +55,31 @@ func (r *demoRig) keep(program string) (*demoKeep, error) {
 		{program + " simulate whatsapp --account " + demoYours + " --count 9 --customers 3", ""},
 		{program + " sandbox calls --at " + k.Yours, ""},
 	}
-	fill := strings.NewReplacer("{nats}", k.NATS, "{user}", k.NATSUser, "{password}", k.NATSPassword, "{app}", demoYours)
+	return k, nil
+}
+
+// reach tells where the parts are, and writes workers of an application into the
+// folder.
+func (r *demoRig) reach(app string) (*demoKeep, error) {
+	password, err := ownSecret(r.app.o.Config.Store.Dir(), workerPasswordFile)
+	if err != nil {
+		return nil, err
+	}
+	k := &demoKeep{
+		Config:   r.configPath(),
+		Webhooks: []string{r.webhook("whatsapp", r.cred.WhatsApp.Endpoint), r.webhook("wecom", r.cred.WeCom.Endpoint)},
+		Admin:    "http://" + r.app.admin.Addr().String(), AdminToken: r.app.adminTokens[0].token,
+		NATS: r.nats, NATSUser: defaultWorker, NATSPassword: password,
+		WhatsApp: r.wa.URL(), WeCom: r.wc.URL(),
+	}
+	fill := strings.NewReplacer("{nats}", k.NATS, "{user}", k.NATSUser, "{password}", k.NATSPassword, "{app}", app)
 	k.Python, k.Go = fill.Replace(demoPython), fill.Replace(demoGo)
 	k.PythonFile, k.GoFile = filepath.Join(r.dir, "worker.py"), filepath.Join(r.dir, "worker.go")
 	return k, errors.Join(os.WriteFile(k.PythonFile, []byte(k.Python), 0o600), os.WriteFile(k.GoFile, []byte(k.Go), 0o600))
 }
 
-// kept prints it.
-func (p demoPrinter) kept(k *demoKeep) {
-	p.line("\n%s", p.paint(bold, "It goes on running. Ctrl-C stops it and removes everything."))
+// rows prints where the parts are.
+func (p demoPrinter) rows(k *demoKeep) {
 	row := func(what, value string) { p.line("   %-14s %s", what, value) }
 	for i, w := range k.Webhooks {
 		row([]string{"webhooks", ""}[min(i, 1)], w)
@@ -82,12 +91,23 @@ func (p demoPrinter) kept(k *demoKeep) {
 	row("fake WhatsApp", k.WhatsApp)
 	row("fake WeCom", k.WeCom)
 	row("configuration", k.Config)
+}
+
+// kept prints it.
+func (p demoPrinter) kept(k *demoKeep) {
+	p.line("\n%s", p.paint(bold, "It goes on running. Ctrl-C stops it and removes everything."))
+	p.rows(k)
 	p.line("\n%s", p.paint(bold, "Try it, in a second terminal"))
 	p.lines(k.Commands)
 	p.line("\n%s", p.paint(bold, "Your own bot"))
 	p.line("   A second WhatsApp number has no bot yet; its application is called %q. Run", demoYours)
 	p.line("   one of the two below, write to it, and see what it answered:")
 	p.lines(k.YoursCommands)
+	p.workers(k)
+}
+
+// workers prints programs to paste.
+func (p demoPrinter) workers(k *demoKeep) {
 	p.line("\n%s", p.paint(faint, "# pip install nats-py; python3 "+k.PythonFile))
 	p.line("%s", k.Python)
 	p.line("%s", p.paint(faint, "// go get github.com/causewayhq/causeway; go run "+k.GoFile))

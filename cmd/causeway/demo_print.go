@@ -19,9 +19,9 @@ func newDemoPrinter(w io.Writer, env func(string) string) demoPrinter {
 	return demoPrinter{w: w, colour: isTerminal(w) && env("NO_COLOR") == "" && env("TERM") != "dumb"}
 }
 
-// isTerminal says whether a person reads along.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal says whether a person reads along, or types.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}

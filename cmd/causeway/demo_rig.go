@@ -40,10 +40,16 @@ const (
 	demoBy       = "demo"            // in the audit
 )
 
-// demoRig is a whole gateway with its surroundings in this process: temporary
-// store, embedded NATS, fake platforms, a bot. close ends all of it.
+// demoRig is a whole gateway with its surroundings in this process: store,
+// embedded NATS, fake platforms, in the demo a bot. close ends all of it.
 type demoRig struct {
-	dir   string
+	dir  string
+	kept bool // the folder outlives it
+	// listen, admin and broker are where it is reached; a free port each unless set.
+	listen, admin, broker string
+	// rest is what the configuration ends with: more accounts, the applications.
+	rest func() string
+
 	cred  sandboxCredentials
 	wa    *whatsapptest.Sandbox
 	yours *whatsapptest.Sandbox // the second number
@@ -69,20 +75,19 @@ type demoRig struct {
 // startDemo starts everything in a new folder below parent ("" for the system's)
 // and returns when the bot is attached. On an error nothing is left running.
 func startDemo(ctx context.Context, parent string) (_ *demoRig, err error) {
-	r := &demoRig{cred: newSandboxCredentials(), bot: newDemoBot(), gone: make(chan struct{})}
+	r := newRig()
+	r.bot, r.rest = newDemoBot(), r.demoYAML
 	if r.dir, err = os.MkdirTemp(parent, "causeway-demo-"); err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.close(), r.remove())
-		}
-	}()
-	if r.logFile, err = os.OpenFile(r.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
+	defer r.undo(&err)
+	if err := r.openLog(); err != nil {
 		return nil, err
 	}
-	r.log = newLogger(config.Log{Level: "warn", Format: "json"}, zapcore.AddSync(r.logFile))
 	if err := r.startPlatforms(); err != nil { //nolint:contextcheck // they listen until Close
+		return nil, err
+	}
+	if err := r.startYours(); err != nil { //nolint:contextcheck // likewise
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, sceneLimit, errSceneLimit)
@@ -90,7 +95,29 @@ func startDemo(ctx context.Context, parent string) (_ *demoRig, err error) {
 	if err := r.startGateway(ctx); err != nil {
 		return nil, err
 	}
+	r.yours.SetCallbackURL(r.webhook("whatsapp", r.cred.WhatsApp.Endpoint))
 	return r, r.startBot(ctx)
+}
+
+func newRig() *demoRig {
+	const free = "127.0.0.1:0"
+	return &demoRig{cred: newSandboxCredentials(), listen: free, admin: free, broker: free, gone: make(chan struct{})}
+}
+
+// undo ends what was started when the start failed.
+func (r *demoRig) undo(err *error) {
+	if *err != nil {
+		*err = errors.Join(*err, r.close(), r.remove())
+	}
+}
+
+// openLog opens the file that the gateway logs to.
+func (r *demoRig) openLog() (err error) {
+	r.logFile, err = os.OpenFile(r.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		r.log = newLogger(config.Log{Level: "warn", Format: "json"}, zapcore.AddSync(r.logFile))
+	}
+	return err
 }
 
 func (r *demoRig) logPath() string    { return filepath.Join(r.dir, "demo.log") }
@@ -98,54 +125,64 @@ func (r *demoRig) configPath() string { return filepath.Join(r.dir, "causeway.ya
 
 // startPlatforms starts the fake platforms on free ports.
 func (r *demoRig) startPlatforms() (err error) {
-	w := &r.cred.WhatsApp
-	o := whatsapptest.Options{AppSecret: w.AppSecret, AccessToken: w.AccessToken, PhoneNumberID: w.PhoneNumberID, WABAID: w.WABAID,
-		DisplayNumber: simulatedNumber, Log: r.log}
-	if r.wa, err = whatsapptest.New(o); err != nil {
+	w, c := &r.cred.WhatsApp, &r.cred.WeCom
+	if r.wa, err = r.fakeWhatsApp(w.PhoneNumberID); err != nil {
 		return err
 	}
-	r.opened = append(r.opened, r.wa)
-	o.PhoneNumberID = demoYoursTel
-	if r.yours, err = whatsapptest.New(o); err != nil {
-		return err
-	}
-	r.opened = append(r.opened, r.yours)
-	c := &r.cred.WeCom
 	if r.wc, err = wecomtest.New(wecomtest.Options{CorpID: c.CorpID, AgentID: c.AgentID, Secret: c.Secret, Token: c.Token,
-		EncodingAESKey: c.EncodingAESKey, Log: r.log}); err != nil {
+		EncodingAESKey: c.EncodingAESKey, Kf: c.Kf, GroupKey: c.GroupKey, Log: r.log}); err != nil {
 		return err
 	}
 	r.opened = append(r.opened, r.wc)
-	if err := errors.Join(r.wa.Listen(""), r.yours.Listen(""), r.wc.Listen("")); err != nil {
+	if err := r.wc.Listen(""); err != nil {
 		return err
 	}
 	w.APIBase, c.APIBase = r.wa.URL(), r.wc.URL()
 	return nil
 }
 
-// yaml is the configuration of the demo, as a reader would write it.
+// startYours starts a second number.
+func (r *demoRig) startYours() (err error) {
+	r.yours, err = r.fakeWhatsApp(demoYoursTel)
+	return err
+}
+
+func (r *demoRig) fakeWhatsApp(number string) (*whatsapptest.Sandbox, error) {
+	w := &r.cred.WhatsApp
+	s, err := whatsapptest.New(whatsapptest.Options{AppSecret: w.AppSecret, AccessToken: w.AccessToken, PhoneNumberID: number, WABAID: w.WABAID,
+		DisplayNumber: simulatedNumber, Log: r.log})
+	if err != nil {
+		return nil, err
+	}
+	r.opened = append(r.opened, s)
+	return s, s.Listen("")
+}
+
+// yaml is the configuration, as a reader would write it.
 func (r *demoRig) yaml(listen, admin, nats string) string {
-	yours := r.cred.WhatsApp
 	return fmt.Sprintf(`listen: %q
 admin: {listen: %q}
 store: {url: %q, reserve: %d}
 nats: {embedded: {listen: %q}}
-`, listen, admin, "sqlite:"+filepath.Join(r.dir, "data"), demoReserve, nats) + r.cred.yaml() +
-		fmt.Sprintf(`  - {name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q,
+`, listen, admin, "sqlite:"+filepath.Join(r.dir, "data"), demoReserve, nats) + r.cred.yaml() + r.rest()
+}
+
+func (r *demoRig) demoYAML() string {
+	yours := r.cred.WhatsApp
+	return fmt.Sprintf(`  - {name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q,
      access_token: %q, api_base: %q}
 applications:
   - {name: %s, accounts: [%s, %s], tries: %d, delays: [%s, %s]}
   - {name: %s, accounts: [%s]}
 `, demoYours, demoYoursTel, yours.WABAID, yours.AccessToken, r.yours.URL(),
-			demoApp, r.cred.WhatsApp.Account, r.cred.WeCom.Account, demoTries, demoDelay, 2*demoDelay,
-			demoYours, demoYours)
+		demoApp, r.cred.WhatsApp.Account, r.cred.WeCom.Account, demoTries, demoDelay, 2*demoDelay,
+		demoYours, demoYours)
 }
 
-// startGateway starts store, stages, listeners and NATS on free ports, and writes
-// the configuration with the ports taken.
+// startGateway starts store, stages, listeners and NATS, and writes the
+// configuration with the ports taken.
 func (r *demoRig) startGateway(ctx context.Context) error {
-	free := "127.0.0.1:0"
-	cfg, err := config.Parse("demo", []byte(r.yaml(free, free, free)), func(string) (string, bool) { return "", false })
+	cfg, err := config.Parse("demo", []byte(r.yaml(r.listen, r.admin, r.broker)), func(string) (string, bool) { return "", false })
 	if err != nil {
 		return err
 	}
@@ -170,12 +207,15 @@ func (r *demoRig) startGateway(ctx context.Context) error {
 	r.app.broker.mu.Lock()
 	r.nats = r.app.broker.server.ClientURL()
 	r.app.broker.mu.Unlock()
-	base := "http://" + r.app.public.Addr().String()
-	r.wa.SetCallbackURL(base + webhookPath("whatsapp", r.cred.WhatsApp.Endpoint))
-	r.yours.SetCallbackURL(base + webhookPath("whatsapp", r.cred.WhatsApp.Endpoint))
-	r.wc.SetCallbackURL(base + webhookPath("wecom", r.cred.WeCom.Endpoint))
+	r.wa.SetCallbackURL(r.webhook("whatsapp", r.cred.WhatsApp.Endpoint))
+	r.wc.SetCallbackURL(r.webhook("wecom", r.cred.WeCom.Endpoint))
 	text := r.yaml(r.app.public.Addr().String(), r.app.admin.Addr().String(), r.nats[len("nats://"):])
 	return os.WriteFile(r.configPath(), []byte(text), 0o600)
+}
+
+// webhook is where the callbacks of an endpoint go.
+func (r *demoRig) webhook(platform, endpoint string) string {
+	return "http://" + r.app.public.Addr().String() + webhookPath(platform, endpoint)
 }
 
 // startBot attaches the bot as any worker is attached: over TCP, with a user and
@@ -233,8 +273,13 @@ func (r *demoRig) close() error {
 	return errors.Join(errs...)
 }
 
-// remove deletes the folder.
-func (r *demoRig) remove() error { return os.RemoveAll(r.dir) }
+// remove deletes the folder, if it was made for this run.
+func (r *demoRig) remove() error {
+	if r.kept {
+		return nil
+	}
+	return os.RemoveAll(r.dir)
+}
 
 // until waits until something can be observed: it looks every few milliseconds
 // and gives up with the scene's context. look says whether it is so, and what it

@@ -162,9 +162,18 @@ func (r *demoRig) quiet(ctx context.Context) (gateway.Sums, error) {
 
 // conversation finds the conversation of a WhatsApp customer or WeCom member.
 func (r *demoRig) conversation(ctx context.Context, customer string) (*gateway.Conversation, error) {
-	platform, account, id := "whatsapp", r.cred.WhatsApp.Account, gateway.Identity{Kind: "phone", Value: customer}
+	platform := "whatsapp"
 	if customer[0] == 'M' {
-		platform, account, id = "wecom", r.cred.WeCom.Account, gateway.Identity{Kind: "userid", Value: strings.ToLower(customer)}
+		platform = "wecom"
+	}
+	return r.conversationOn(ctx, platform, customer)
+}
+
+// conversationOn is that of a customer's number or a member's userid.
+func (r *demoRig) conversationOn(ctx context.Context, platform, customer string) (*gateway.Conversation, error) {
+	account, id := r.cred.WhatsApp.Account, gateway.Identity{Kind: "phone", Value: customer}
+	if platform == "wecom" {
+		account, id = r.cred.WeCom.Account, gateway.Identity{Kind: "userid", Value: strings.ToLower(customer)}
 	}
 	conv, err := r.api.FindConversation(ctx, platform, account, id)
 	if err != nil {
