@@ -214,6 +214,9 @@ type Account struct {
 	// first time of a day, at most 2048 bytes. [nothing] WeCom wants it within five
 	// seconds, so no application is asked.
 	Welcome string `yaml:"welcome,omitempty" validate:"excluded_unless=Platform wecom,max=2048"`
+	// Feedback lets people judge a robot's answers: what they say is a notice
+	// event.feedback_event whose quoted_id is the event that was answered. [false]
+	Feedback bool `yaml:"feedback,omitempty" validate:"excluded_unless=Platform wecom"`
 	// Key is the key of a group's webhook, the last part of its address.
 	Key Secret `yaml:"key,omitempty" validate:"excluded_unless=Platform wecom"`
 

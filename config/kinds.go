@@ -64,6 +64,9 @@ func (r *rules) accountKind(at string, a *Account) {
 	if a.Kind != "aibot" && a.Welcome != "" {
 		r.wrong(at+".welcome", "does not belong to kind %s; leave it out", a.Kind)
 	}
+	if a.Kind != "aibot" && a.Feedback {
+		r.wrong(at+".feedback", "does not belong to kind %s; leave it out", a.Kind)
+	}
 	for _, f := range []struct {
 		name string
 		set  bool

@@ -37,6 +37,12 @@ type Progress struct {
 	// Card is a card that goes with it; CardTaken says that it was fetched.
 	Card      json.RawMessage
 	CardTaken bool
+	// Pictures are files of our store that go with the end, of which the first
+	// PicturesTaken were fetched.
+	Pictures      []string
+	PicturesTaken int
+	// Messages are those in it, in order.
+	Messages []string
 	// PolledAt is when the platform last asked, within seconds; zero for never.
 	PolledAt time.Time
 	// UsedBy is the message that used Handle, or is about to.
@@ -55,7 +61,7 @@ func (p *Progress) Of(id Identity) bool {
 
 // Fetched says that the platform has all there is.
 func (p *Progress) Fetched() bool {
-	return p.State == ProgressTaken && p.Taken == len(p.Text) && (len(p.Card) == 0 || p.CardTaken)
+	return p.State == ProgressTaken && p.Taken == len(p.Text) && (len(p.Card) == 0 || p.CardTaken) && p.PicturesTaken == len(p.Pictures)
 }
 
 // ProgressPart is one message of an answer.
@@ -63,10 +69,20 @@ type ProgressPart struct {
 	Message string
 	// Receipt is the platform's id of it: evidence names it.
 	Receipt string
-	// Text is added to what was said, after an empty line; Card goes with it. Both
-	// empty adds nothing.
-	Text string
-	Card json.RawMessage
+	// Text is added to what was said, after an empty line; Card and Picture, a file of
+	// our store, go with it. All empty adds nothing.
+	Text    string
+	Card    json.RawMessage
+	Picture string
 	// Last ends the answer.
 	Last bool
+}
+
+// ProgressFailure says which messages of an answer did not get there: those that were
+// not delivered, but for one, which has an outcome of its own.
+type ProgressFailure struct {
+	But  string
+	Code string
+	// Pictures says that of the others all got there.
+	Pictures bool
 }

@@ -17,7 +17,8 @@ type ProgressLedger interface {
 	// adds nothing. gateway.ErrConflict when another message used the handle.
 	AddProgress(ctx context.Context, event string, part gateway.ProgressPart, now time.Time) (*gateway.Progress, error)
 	// PollProgress notes that the platform asked and is handed all there is: the
-	// messages in it are delivered by a status with their receipts. Not durable,
+	// messages in it are delivered by a status with their receipts, pictures with the
+	// end. Not durable,
 	// unless it is the end: then the state is taken, for ever, before the platform
 	// is told. Once closed it stays so. woken are conversations whose head may have
 	// moved.
@@ -27,7 +28,6 @@ type ProgressLedger interface {
 	// message has it. Nothing happens when everything was fetched: see
 	// gateway.Progress.Fetched.
 	CloseProgress(ctx context.Context, event, message string, now time.Time) (*gateway.Progress, error)
-	// FailProgress marks the messages in it that were not delivered as failed, but
-	// for one, which has an outcome of its own. Durable.
-	FailProgress(ctx context.Context, event, but, code string, now time.Time) error
+	// FailProgress marks messages in it that were not delivered as failed. Durable.
+	FailProgress(ctx context.Context, event string, f gateway.ProgressFailure, now time.Time) error
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -37,7 +38,7 @@ func newBotCase(t *testing.T, o worldOptions, every time.Duration) (*world, *wec
 	}
 	t.Cleanup(func() { _ = b.Close() })
 	o.endpoints += fmt.Sprintf("  - {name: bot, platform: wecom, kind: aibot, token: %s, encoding_aes_key: %s}\n", testBotToken, testBotKey)
-	o.accounts += fmt.Sprintf("  - {name: helper, platform: wecom, kind: aibot, bot_id: %s, welcome: \"Hello, I am new\", api_base: %q}\n", testBot, b.URL())
+	o.accounts += fmt.Sprintf("  - {name: helper, platform: wecom, kind: aibot, bot_id: %s, welcome: \"Hello, I am new\", feedback: true, api_base: %q}\n", testBot, b.URL())
 	w := newCase(t, o)
 	b.SetCallbackURL(strings.Replace(w.url, "/whatsapp/meta", "/wecom/bot", 1))
 	return w, b
@@ -122,6 +123,37 @@ func TestBotAnswersInItsStream(t *testing.T) {
 	}
 }
 
+// A robot sends a picture with the end of its answer, which is judged: the judgement
+// names the event that was answered.
+func TestBotPictureAndFeedback(t *testing.T) {
+	begin(t)
+	w, b := newBotCase(t, worldOptions{apps: appByWorker}, 50*time.Millisecond)
+	eyes := w.observe()
+	status, body := w.put("image/png", []byte("\x89PNG\r\n\x1a\nthe picture"))
+	var kept struct{ File string }
+	if err := json.Unmarshal([]byte(body), &kept); err != nil || status != http.StatusCreated && status != http.StatusOK {
+		t.Fatal(status, body, err)
+	}
+	w.bot(func(context.Context, *gateway.Event) ([]gateway.Reply, error) {
+		return append(worker.Text("look"), gateway.Reply{Type: gateway.ReplyImage, File: &gateway.FileReply{File: kept.File, MIME: "image/png"}}), nil
+	}, 1)
+	id := b.Say("LinXiaoyu", "", "show me")
+	talk := w.shows(b, id)
+	if d := cmp.Diff([]string{kept.File}, talk.Pictures); d != "" || talk.Text != "look" || !strings.HasPrefix(talk.Feedback, "ev_") {
+		t.Errorf("%+v %s", talk, d)
+	}
+	w.settled(40 * time.Second)
+	if _, err := b.Tell(wecomtest.BotEvent{Kind: "aibot-feedback", Variant: "1", From: "LinXiaoyu", Task: talk.Feedback}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(20*time.Second, "the judgement is relayed", func() bool { return w.sums().Items.Events == 2 })
+	ev := w.sees(eyes, 2)[1]
+	c := w.conversation("wecom", "helper", "userid", "linxiaoyu")
+	if ev.Type != "event.feedback_event" || ev.QuotedID != talk.Feedback || c.Events[0].Event != talk.Feedback {
+		t.Errorf("%s of %s, want that of %s", ev.Type, ev.QuotedID, c.Events[0].Event)
+	}
+}
+
 // The platform asks again after a restart and sees the same end; a callback that
 // comes again opens the same stream and is one event.
 func TestBotStreamSurvives(t *testing.T) {
@@ -200,6 +232,19 @@ func TestBotAnswersLate(t *testing.T) {
 	w.settled(40 * time.Second)
 	if s := w.sums(); s.Messages.Accepted != 2 || len(b.Calls()) != 1 {
 		t.Errorf("%+v, %d calls", s.Messages, len(b.Calls()))
+	}
+}
+
+// simulate asks for the answer as WeCom does, and writes it.
+func TestSimulateFollowsTheAnswer(t *testing.T) {
+	begin(t)
+	w, _ := newBotCase(t, worldOptions{apps: "  - {name: echo, builtin: echo}\n"}, -1)
+	out, code := w.cli("simulate", "wecom", "aibot-text", "--text", "are you there?", "--follow")
+	if code != exitOK || !strings.Contains(out, "are you there?") || !strings.Contains(out, "true") {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if out, code := w.cli("simulate", "wecom", "aibot-text", "--follow", "--count", "2"); code != exitUsage || !strings.Contains(out, "--follow") {
+		t.Errorf("exit code %d: %s", code, out)
 	}
 }
 

@@ -168,7 +168,9 @@ func TestUnifiedMedia(t *testing.T) {
 				t.Errorf("the bytes: %d, %d of them", status, len(b))
 			}
 		}
-		if !slices.ContainsFunc(c.Events, func(ev gateway.ConversationEvent) bool { return ev.Kind == gateway.KindNotice && ev.Type == "media" && ev.Seq == 2 }) {
+		if !slices.ContainsFunc(c.Events, func(ev gateway.ConversationEvent) bool {
+			return ev.Kind == gateway.KindNotice && ev.Type == "media" && ev.Seq == 2
+		}) {
 			t.Errorf("%s: no notice: %+v", conv, c.Events)
 		}
 	}

@@ -89,6 +89,15 @@ and of the fake vendor's gateway, which runs with --unified-listen, and is the o
                              id of the answer, as if by hand (manual), or not at all (nothing)
   POST deliver               any JSON: proven and delivered
 
+and of the fake robot, which runs with --aibot-listen and asks for open answers each second,
+for six minutes at most, as WeCom does:
+
+  POST say                   {"user","chat","text"}: somebody writes; a group is named by chat
+  POST simulate              {"kind","from",…}: a callback of any kind of aibot-… that
+                             causeway simulate wecom --list names
+  GET  talks                 what the chats show of the answers
+  PUT  polling               {"on"}: false: nobody asks, so that answers come late
+
 Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 		Example: `  causeway sandbox
   causeway sandbox -c causeway.yaml
@@ -113,6 +122,7 @@ Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 	f.StringVar(&o.whatsapp, "whatsapp-listen", sandboxWhatsApp, "address of the fake WhatsApp; empty for none")
 	f.StringVar(&o.wecom, "wecom-listen", sandboxWeCom, "address of the fake WeCom; empty for none")
 	f.StringVar(&o.unified, "unified-listen", "", "address of a fake vendor's gateway, such as "+sandboxUnified+"; empty for none")
+	f.StringVar(&o.robot, "aibot-listen", "", "address of a fake intelligent robot of WeCom, such as "+sandboxRobot+"; empty for none")
 	f.StringVar(&o.callback, "callback", "http://127.0.0.1:8080", "where the gateway takes webhooks")
 	f.BoolVar(&o.limits, "limits", false, "also keep the platforms' limits per customer")
 	cmd.AddCommand(c.sandboxFaultCommand(), c.sandboxCallsCommand())
@@ -120,9 +130,9 @@ Statuses fail by a fault: fail_code, alone or with fail_after_sent.`,
 }
 
 type sandboxOptions struct {
-	whatsapp, wecom, unified, callback string
-	limits                             bool
-	config                             *config.Config
+	whatsapp, wecom, unified, robot, callback string
+	limits                                    bool
+	config                                    *config.Config
 }
 
 // sandboxCredentials are what gateway and fake platforms share.
@@ -130,6 +140,7 @@ type sandboxCredentials struct {
 	WhatsApp whatsappCredentials `json:"whatsapp"`
 	WeCom    wecomCredentials    `json:"wecom"`
 	Unified  unifiedCredentials  `json:"unified,omitzero"`
+	Robot    robotCredentials    `json:"aibot,omitzero"`
 }
 
 type whatsappCredentials struct {
@@ -182,8 +193,9 @@ func newAESKey() string { return (rand.Text() + rand.Text())[:42] + "A" }
 func (s *sandboxCredentials) of(cfg *config.Config) {
 	s.WeCom.Kf, s.WeCom.GroupKey = nil, "" // which exist is the configuration's to say
 	for _, e := range slices.Backward(cfg.Endpoints) {
-		if e.Kind == "aibot" {
-			continue // the fake WeCom is that of an app
+		if e.Kind == "aibot" { // the fake WeCom is that of an app
+			s.Robot.Endpoint, s.Robot.Token, s.Robot.EncodingAESKey = e.Name, e.Token.Reveal(), e.EncodingAESKey.Reveal()
+			continue
 		}
 		switch e.Platform {
 		case "whatsapp":
@@ -194,6 +206,7 @@ func (s *sandboxCredentials) of(cfg *config.Config) {
 	}
 	for _, a := range slices.Backward(cfg.Accounts) {
 		if a.Kind == "aibot" {
+			s.Robot.Account, s.Robot.BotID = a.Name, a.BotID
 			continue
 		}
 		switch a.Platform {
@@ -225,7 +238,7 @@ func (w *wecomCredentials) ofAccount(cfg *config.Config, a *config.Account) {
 
 // sandbox runs the fake platforms until ctx ends.
 func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
-	for name, addr := range map[string]string{"--whatsapp-listen": o.whatsapp, "--wecom-listen": o.wecom, "--unified-listen": o.unified} {
+	for name, addr := range map[string]string{"--whatsapp-listen": o.whatsapp, "--wecom-listen": o.wecom, "--unified-listen": o.unified, "--aibot-listen": o.robot} {
 		if addr == "" {
 			continue
 		}
@@ -233,10 +246,13 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 			return usageError("%s must be a loopback address such as %s: whoever reaches it can make the gateway believe things", name, sandboxWhatsApp)
 		}
 	}
-	if o.whatsapp == "" && o.wecom == "" && o.unified == "" {
+	if o.whatsapp == "" && o.wecom == "" && o.unified == "" && o.robot == "" {
 		return usageError("nothing to run: all addresses are empty")
 	}
 	cred := newSandboxCredentials()
+	if o.robot != "" {
+		cred.Robot = newRobotCredentials()
+	}
 	if o.config != nil {
 		cred.of(o.config)
 	}
@@ -284,6 +300,17 @@ func (c *cli) sandbox(ctx context.Context, o sandboxOptions) (result error) {
 		}
 		cred.Unified.APIBase = s.URL()
 	}
+	if o.robot != "" {
+		s, err := cred.Robot.bot(base, log)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		defer closing(&result, s)
+		if err := s.Listen(o.robot); err != nil { //nolint:contextcheck // it listens until Close
+			return &exitError{exitUsage, err}
+		}
+		cred.Robot.APIBase = s.URL()
+	}
 	if err := c.print(cred, func(w io.Writer) { writeSandbox(w, o, &cred) }); err != nil {
 		return failed(err)
 	}
@@ -304,7 +331,7 @@ func isLoopback(host string) bool {
 // them gives nothing away.
 func writeSandbox(w io.Writer, o sandboxOptions, s *sandboxCredentials) {
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(w, format+"\n", args...) }
-	fields(w, "fake WhatsApp", s.WhatsApp.APIBase, "fake WeCom", s.WeCom.APIBase, "fake vendor", s.Unified.APIBase, "callbacks to", o.callback)
+	fields(w, "fake WhatsApp", s.WhatsApp.APIBase, "fake WeCom", s.WeCom.APIBase, "fake vendor", s.Unified.APIBase, "fake robot", s.Robot.APIBase, "callbacks to", o.callback)
 	if o.config != nil {
 		line("\nThe credentials are those of the configuration. Its accounts need the addresses")
 		line("above as api_base. Stop with Ctrl-C.")
@@ -342,6 +369,9 @@ func (s *sandboxCredentials) yaml() string {
 	if s.Unified.APIBase != "" {
 		b.WriteString(s.Unified.endpointYAML())
 	}
+	if s.Robot.APIBase != "" {
+		b.WriteString(s.Robot.endpointYAML())
+	}
 	line("accounts:")
 	if wa.APIBase != "" {
 		line("  - {name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q,", wa.Account, wa.PhoneNumberID, wa.WABAID)
@@ -360,6 +390,9 @@ func (s *sandboxCredentials) yaml() string {
 	}
 	if s.Unified.APIBase != "" {
 		b.WriteString(s.Unified.accountYAML())
+	}
+	if s.Robot.APIBase != "" {
+		b.WriteString(s.Robot.accountYAML())
 	}
 	return b.String()
 }

@@ -17,16 +17,16 @@ import (
 
 // newBotEndpoint makes the callback URL of a robot.
 func (d *directory) newBotEndpoint(e *config.Endpoint, accounts []config.Account, now func() time.Time) (handlers.Endpoint, error) {
-	welcome := map[string]string{}
+	welcome, feedback := map[string]string{}, map[string]bool{}
 	for i := range accounts {
 		if a := &accounts[i]; a.Platform == "wecom" && a.Kind == "aibot" {
-			welcome[a.PlatformID()] = a.Welcome
+			welcome[a.PlatformID()], feedback[a.PlatformID()] = a.Welcome, a.Feedback
 		}
 	}
 	d.botRing = append(d.botRing, wecomRing(e)...)
 	return wecom.NewBotEndpoint(wecom.BotConfig{
 		Ring: wecomRing(e), Answers: d.answersBot, Welcome: func(accountID string) string { return welcome[accountID] },
-		Streams: botStreams{d}, Now: now,
+		Feedback: func(accountID string) bool { return feedback[accountID] }, Streams: botStreams{d}, Files: d.files, Now: now,
 	})
 }
 
@@ -48,7 +48,7 @@ func (d *directory) repliers(account string, chat gateway.ChatKind) (names []str
 
 // addBot makes an intelligent robot.
 func (d *directory) addBot(acc *config.Account, out *egress.Client, now func() time.Time) error {
-	client, err := wecom.NewBotClient(wecom.BotClientConfig{APIBase: acc.APIBase, Progress: d.progress}, out, now)
+	client, err := wecom.NewBotClient(wecom.BotClientConfig{APIBase: acc.APIBase, Progress: d.progress, Files: d.files}, out, now)
 	if err != nil {
 		return err
 	}
@@ -126,10 +126,10 @@ func (l *lateProgress) CloseProgress(ctx context.Context, event, message string,
 }
 
 // FailProgress is for wecom.BotProgress.
-func (l *lateProgress) FailProgress(ctx context.Context, event, but, code string, now time.Time) error {
+func (l *lateProgress) FailProgress(ctx context.Context, event string, f gateway.ProgressFailure, now time.Time) error {
 	p, err := l.get()
 	if err == nil {
-		err = p.FailProgress(ctx, event, but, code, now)
+		err = p.FailProgress(ctx, event, f, now)
 	}
 	if err == nil {
 		l.moved()

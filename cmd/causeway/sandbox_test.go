@@ -23,7 +23,7 @@ func startSandbox(t *testing.T, args ...string) sandboxCredentials {
 	pipe := newJSONPipe()
 	var errs bytes.Buffer
 	done := make(chan int, 1)
-	args = append([]string{"sandbox", "--json", "--whatsapp-listen", "127.0.0.1:0", "--wecom-listen", "127.0.0.1:0", "--unified-listen", "127.0.0.1:0"}, args...)
+	args = append([]string{"sandbox", "--json", "--whatsapp-listen", "127.0.0.1:0", "--wecom-listen", "127.0.0.1:0", "--unified-listen", "127.0.0.1:0", "--aibot-listen", "127.0.0.1:0"}, args...)
 	go func() {
 		code := run(ctx, stdio{in: strings.NewReader(""), out: pipe.w, err: &errs}, args)
 		_ = pipe.w.Close()
@@ -86,14 +86,15 @@ func TestSandbox(t *testing.T) {
 // the same credentials.
 func TestSandboxOfConfig(t *testing.T) {
 	cred := newSandboxCredentials()
-	cred.Unified = newUnifiedCredentials()
-	cred.WhatsApp.APIBase, cred.WeCom.APIBase, cred.Unified.APIBase = "http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3"
+	cred.Unified, cred.Robot = newUnifiedCredentials(), newRobotCredentials()
+	cred.WhatsApp.APIBase, cred.WeCom.APIBase, cred.Unified.APIBase, cred.Robot.APIBase = "http://127.0.0.1:1", "http://127.0.0.1:2", "http://127.0.0.1:3", "http://127.0.0.1:4"
 	path := filepath.Join(t.TempDir(), "causeway.yaml")
 	if err := os.WriteFile(path, []byte(cred.yaml()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	again := startSandbox(t, "-c", path)
 	again.WhatsApp.APIBase, again.WeCom.APIBase, again.Unified.APIBase = cred.WhatsApp.APIBase, cred.WeCom.APIBase, cred.Unified.APIBase
+	again.Robot.APIBase = cred.Robot.APIBase
 	cred.Unified.CallbackToken, cred.Unified.APIToken = "", "" // where a configuration's stand is its own matter
 	if !reflect.DeepEqual(again, cred) {
 		t.Errorf("%+v instead of %+v", again, cred)
@@ -162,6 +163,9 @@ func TestSandboxHelp(t *testing.T) {
 		}
 		if strings.Contains(line, "of the fake vendor's gateway") {
 			base = cred.Unified.APIBase
+		}
+		if strings.Contains(line, "of the fake robot") {
+			base = cred.Robot.APIBase
 		}
 		method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if method != http.MethodPost && method != http.MethodPut {

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
 )
 
@@ -43,10 +46,14 @@ func (c *cli) simulateBot(ctx context.Context, s *wecomSimulation, args []string
 		return &exitError{exitUsage, fmt.Errorf("endpoint %s: %w", endpoint.Name, err)}
 	}
 	defer func() { _ = bot.Close() }()
-	build := func(n int) (string, []byte, error) {
+	told := func(n int) wecomtest.BotEvent {
 		ev := s.nth(&k, n)
-		return bot.Make(wecomtest.BotEvent{Kind: k.Name, Variant: ev.Variant, From: ev.From, Chat: ev.Chat, ID: ev.ID, Text: ev.Text, URL: s.fileURL,
-			Key: ev.Key, Task: ev.Task, Picked: ev.Picked, Response: account.APIBase + "/cgi-bin/aibot/response?response_code=made-up"})
+		return wecomtest.BotEvent{Kind: k.Name, Variant: ev.Variant, From: ev.From, Chat: ev.Chat, ID: ev.ID, Text: ev.Text, URL: s.fileURL,
+			Key: ev.Key, Task: ev.Task, Picked: ev.Picked, Response: account.APIBase + "/cgi-bin/aibot/response?response_code=made-up"}
+	}
+	build := func(n int) (string, []byte, error) { return bot.Make(told(n)) }
+	if s.follow {
+		return c.followBot(ctx, s, bot, told(0))
 	}
 	if s.print {
 		return c.printInner(s.count, build)
@@ -57,5 +64,22 @@ func (c *cli) simulateBot(ctx context.Context, s *wecomSimulation, args []string
 			status, _, err := bot.Post(ctx, inner)
 			return status, err
 		}}, err
+	})
+}
+
+// followBot plays the chat of one message: it asks for the answer until that ends.
+func (c *cli) followBot(ctx context.Context, s *wecomSimulation, bot *wecomtest.Bot, e wecomtest.BotEvent) error {
+	if s.count > 1 || s.copies > 0 {
+		return usageError("--follow is of one callback; leave --count and --duplicates out")
+	}
+	stop := context.AfterFunc(ctx, func() { _ = bot.Close() }) // ends the questions
+	defer stop()
+	talk, err := bot.Follow(e)
+	if err != nil {
+		return failed(err)
+	}
+	return c.print(talk, func(w io.Writer) {
+		fields(w, "message", talk.MsgID, "asked", strconv.Itoa(talk.Polls), "ended", strconv.FormatBool(talk.Finished), "pictures", strconv.Itoa(len(talk.Pictures)))
+		_, _ = fmt.Fprintln(w, printable(talk.Text, wecom.MaxBotTextBytes))
 	})
 }

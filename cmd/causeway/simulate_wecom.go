@@ -28,6 +28,7 @@ type wecomSimulation struct {
 	list, print bool
 	texted      bool // --text was given
 	fileURL     string
+	follow      bool
 }
 
 const wecomHelp = `Send WeCom callbacks of a self-built app, of an intelligent robot (the kinds that begin with
@@ -89,6 +90,7 @@ func (c *cli) simulateWeComCommand() *cobra.Command {
 	f.StringSliceVar(&e.People, "people", nil, "chat: who joined or left")
 	f.StringVar(&e.Before, "before", "", "chat: the version of its members before")
 	f.StringVar(&e.Version, "version", "", "chat: the version of its members from now on")
+	f.BoolVar(&s.follow, "follow", false, "aibot-…: ask for the answer each second, as WeCom does, until it ends, and write it")
 	f.StringVar(&s.fileURL, "file-url", "", "aibot-…: the address of a file")
 	f.StringVar(&e.Media, "media-id", "", "the file's media id")
 	f.Float64Var(&e.Latitude, "latitude", 0, "location, where: degrees")

@@ -37,8 +37,13 @@ type BotConfig struct {
 	// Welcome is what a member is told who enters the chat for the first time of a
 	// day; empty for nothing.
 	Welcome func(accountID string) string
-	Streams BotStreams
-	Now     func() time.Time
+	// Feedback says whether people may judge the answers: the opener of a stream then
+	// has the event's id as feedback.id, and what they say names it. Nil: no.
+	Feedback func(accountID string) bool
+	Streams  BotStreams
+	// Files has the pictures of answers; nil for none.
+	Files Files
+	Now   func() time.Time
 }
 
 // BotEndpoint is the callback URL of an intelligent robot. It implements
@@ -117,10 +122,19 @@ type streamBody struct {
 	ID      string `json:"id"`
 	Finish  bool   `json:"finish"`
 	Content string `json:"content"`
+	// Items are pictures, with the end alone; Feedback comes with the opener alone.
+	Items    []streamItem `json:"msg_item,omitempty"`
+	Feedback *botStream   `json:"feedback,omitempty"`
+}
+
+// streamItem is a picture in a stream.
+type streamItem struct {
+	Type  string       `json:"msgtype"`
+	Image *sentPicture `json:"image"`
 }
 
 func newStreamReply(id string, finish bool, content string, card json.RawMessage) *streamReply {
-	r := &streamReply{Type: "stream", Stream: streamBody{id, finish, content}}
+	r := &streamReply{Type: "stream", Stream: streamBody{ID: id, Finish: finish, Content: content}}
 	if len(card) > 0 {
 		r.Type, r.Card = "stream_with_template_card", card
 	}
@@ -145,7 +159,12 @@ func (e *BotEndpoint) Answer(r *handlers.Request) []byte {
 	if err != nil || items[0].Kind != gateway.KindMessage || !e.c.Answers(items[0].AccountID, items[0].Chat.Kind) {
 		return nil
 	}
-	return e.reply(signed, newStreamReply(StreamID(gateway.EventID("wecom", &items[0])), false, "", nil))
+	event := gateway.EventID("wecom", &items[0])
+	opener := newStreamReply(StreamID(event), false, "", nil)
+	if e.c.Feedback != nil && e.c.Feedback(items[0].AccountID) {
+		opener.Stream.Feedback = &botStream{event}
+	}
+	return e.reply(signed, opener)
 }
 
 // Poll answers the question how far a stream is, which has the msgtype stream and
@@ -177,7 +196,15 @@ func (e *BotEndpoint) Poll(ctx context.Context, r *handlers.Request) (answer []b
 			card = nil
 		}
 	}
-	return e.reply(signed, newStreamReply(id, end, text, card)), true
+	reply := newStreamReply(id, end, text, card)
+	if p != nil && end && p.State == gateway.ProgressTaken {
+		for _, name := range p.Pictures[:p.PicturesTaken] {
+			if one, refusal := readPicture(e.c.Files, name, MaxBotPictureBytes); refusal == nil { // progress saw it a moment ago
+				reply.Stream.Items = append(reply.Stream.Items, streamItem{"image", one})
+			}
+		}
+	}
+	return e.reply(signed, reply), true
 }
 
 // pollNoted is how often it is noted that the platform asks.
@@ -202,7 +229,7 @@ func (e *BotEndpoint) progress(ctx context.Context, event string, m *botMessage)
 	case gateway.ProgressOpen, "":
 		end = len(p.Pending) == 0 && p.Unsent == 0 || !now.Before(p.ReceivedAt.Add(StreamLife-pollMargin))
 	}
-	if !end && now.Sub(p.PolledAt) < pollNoted {
+	if !end && now.Sub(p.PolledAt) < pollNoted || end && !e.readable(p.Pictures) {
 		return p, false
 	}
 	noted, err := e.c.Streams.Polled(ctx, event, end)
@@ -210,6 +237,20 @@ func (e *BotEndpoint) progress(ctx context.Context, event string, m *botMessage)
 		return p, false
 	}
 	return noted, end
+}
+
+// readable says whether pictures are there now. The end is handed out with them or,
+// should the store not give them, not at all: the words then go late.
+func (e *BotEndpoint) readable(pictures []string) bool {
+	for _, name := range pictures {
+		if e.c.Files == nil {
+			return false
+		}
+		if _, _, err := peek(e.c.Files, name); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // signedRequest is a callback that was opened.

@@ -3,9 +3,11 @@ package wecom
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +33,7 @@ type BotProgress interface {
 	Progress(ctx context.Context, event string, apps []string) (*gateway.Progress, error)
 	AddProgress(ctx context.Context, event string, part gateway.ProgressPart, now time.Time) (*gateway.Progress, error)
 	CloseProgress(ctx context.Context, event, message string, now time.Time) (*gateway.Progress, error)
-	FailProgress(ctx context.Context, event, but, code string, now time.Time) error
+	FailProgress(ctx context.Context, event string, f gateway.ProgressFailure, now time.Time) error
 }
 
 // BotClientConfig is one robot as a sender. It has no credential: what lets it
@@ -40,6 +42,8 @@ type BotClientConfig struct {
 	// APIBase is an address that late answers may be sent to beside WeCom's own.
 	APIBase  string
 	Progress BotProgress
+	// Files has the pictures; nil refuses them.
+	Files Files
 	// Quiet replaces pollQuiet in tests; 0 means that.
 	Quiet time.Duration
 }
@@ -53,7 +57,8 @@ type BotClientConfig struct {
 // comes, or no more, what was not fetched is sent once by the address that came with
 // the message, which lives for an hour. What is fetched and what is sent exclude
 // each other on disk. A message before the last is accepted when it is on disk: it
-// goes with the last one; if that fails, it is marked failed.
+// goes with the last one; if that fails, it is marked failed. Pictures go with the end
+// that the platform fetches; what is sent late has none, and they are marked failed.
 type BotClient struct {
 	c     BotClientConfig
 	api   *Client // makes outcomes of answers
@@ -85,10 +90,11 @@ func (c *BotClient) Fits(m *gateway.Message) error {
 // Send makes a message part of the answer to its event, and with the last one sees
 // to it that the answer leaves. Codes of its own, all rejections: "no_event" (a
 // robot speaks only when it is spoken to), "too_long" (of all texts together),
-// "unsupported" (files: a stream takes none from us; the change of a card, which
+// "unsupported" (files that are no pictures of our store; the change of a card, which
 // WeCom takes only within five seconds of the press), "bad_card", "card_not_last",
-// "response_used", "response_expired", "no_response_url" and "forbidden_address" (of
-// the late answer).
+// "too_many" and "too_large" (pictures), "no_file", "unsupported_file",
+// "picture_late", "response_used", "response_expired", "no_response_url" and
+// "forbidden_address" (of the late answer).
 func (c *BotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome {
 	m := &out.Message
 	event, _ := gateway.SplitDeliveryID(m.Event)
@@ -101,7 +107,13 @@ func (c *BotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outc
 	}
 	part := gateway.ProgressPart{Message: m.ID, Receipt: StreamID(event) + "/" + m.ID, Last: m.Part >= m.Parts-1}
 	refusal := c.fill(&part, &m.Reply, p)
+	if part.Picture != "" && refusal == nil && !slices.Contains(p.Messages, m.ID) {
+		if refusal = fitsStream(c.c.Files, p.Pictures, part.Picture); refusal != nil && refusal.Kind == gateway.OutcomeRetry {
+			return *refusal
+		}
+	}
 	if refusal != nil {
+		part.Picture = ""
 		part.Last = true // the task ends with it: the parts behind are cancelled
 	}
 	if p, err = c.c.Progress.AddProgress(ctx, event, part, c.api.now()); err != nil {
@@ -113,15 +125,22 @@ func (c *BotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outc
 	switch {
 	case !part.Last:
 		return gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: part.Receipt}
-	case refusal != nil && p.Text == "" && len(p.Card) == 0:
+	case refusal != nil && p.Text == "" && len(p.Card) == 0 && len(p.Pictures) == 0:
 		return *refusal
 	}
-	o, alone := c.leave(ctx, &out, event, p)
+	o, left := c.leave(ctx, &out, event, p)
+	if o.Kind == gateway.OutcomeAccepted && left.pictures {
+		if err := c.c.Progress.FailProgress(ctx, event, gateway.ProgressFailure{But: m.ID, Code: "picture_late", Pictures: true}, c.api.now()); err != nil {
+			return c.later()
+		}
+	}
 	switch {
-	case o.Kind == gateway.OutcomeAccepted && alone && part.Card != nil:
+	case o.Kind == gateway.OutcomeAccepted && left.card && part.Card != nil:
 		return reject("response_used", "the words of the answer were sent late; a card cannot be sent beside them")
+	case o.Kind == gateway.OutcomeAccepted && left.pictures && part.Picture != "":
+		return *pictureLate()
 	case o.Kind == gateway.OutcomeRejected:
-		if err := c.c.Progress.FailProgress(ctx, event, m.ID, o.Code, c.api.now()); err != nil {
+		if err := c.c.Progress.FailProgress(ctx, event, gateway.ProgressFailure{But: m.ID, Code: o.Code}, c.api.now()); err != nil {
 			return c.later()
 		}
 	case o.Kind == gateway.OutcomeAccepted && o.ExternalID == "":
@@ -131,6 +150,10 @@ func (c *BotClient) Send(ctx context.Context, out gateway.Outgoing) gateway.Outc
 		return *refusal
 	}
 	return o
+}
+
+func pictureLate() *gateway.Outcome {
+	return rejected("picture_late", "nobody fetches the answer, and what is sent late has words or a card and no pictures")
 }
 
 // fill says what a reply adds to the answer, or why it adds nothing.
@@ -165,8 +188,21 @@ func (c *BotClient) fill(part *gateway.ProgressPart, r *gateway.Reply, p *gatewa
 			return rejected("not_encodable", "the card cannot be written as JSON")
 		}
 		part.Card = card
+	case gateway.ReplyImage:
+		if err := gateway.CheckReply(r); err != nil {
+			return rejected("bad_reply", err.Error()) // names the field, not what is in it
+		}
+		switch refusal := unfitFile(r); {
+		case refusal != nil:
+			return refusal
+		case r.File.File == "":
+			return rejected("unsupported", "a picture travels in the answer; send it by its name in the gateway's store")
+		case p.State == gateway.ProgressTaken || p.State == gateway.ProgressClosed:
+			return pictureLate()
+		}
+		part.Picture = r.File.File
 	default:
-		return rejected("unsupported", "a robot answers with texts, Markdown and cards")
+		return rejected("unsupported", "a robot answers with texts, Markdown, pictures and cards")
 	}
 	return nil
 }
@@ -177,7 +213,7 @@ func (c *BotClient) unkept(ctx context.Context, event string, m *gateway.Message
 	if !errors.Is(err, gateway.ErrConflict) {
 		return c.later()
 	}
-	if err := c.c.Progress.FailProgress(ctx, event, m.ID, "response_used", c.api.now()); err != nil {
+	if err := c.c.Progress.FailProgress(ctx, event, gateway.ProgressFailure{But: m.ID, Code: "response_used"}, c.api.now()); err != nil {
 		return c.later()
 	}
 	return reject("response_used", "the event was answered already, and a robot can do that once")
@@ -188,38 +224,46 @@ func (c *BotClient) later() gateway.Outcome {
 	return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "ledger", Tries: gateway.Unbounded, Detail: "the ledger does not take the answer now"}
 }
 
-// leave waits for the platform to fetch the answer, or sends it; alone says that the
-// words went and a card did not.
-func (c *BotClient) leave(ctx context.Context, out *gateway.Outgoing, event string, p *gateway.Progress) (o gateway.Outcome, alone bool) {
+// leftBehind is what of an answer did not go with its words.
+type leftBehind struct{ card, pictures bool }
+
+// leave waits for the platform to fetch the answer, or sends it.
+func (c *BotClient) leave(ctx context.Context, out *gateway.Outgoing, event string, p *gateway.Progress) (o gateway.Outcome, left leftBehind) {
 	now := c.api.now()
 	until := now.Add(out.VoidAfter.Sub(now) * 2 / 3)
 	for p.State == gateway.ProgressFinished && c.asked(p) && c.api.now().Before(until) {
 		if !sleep(ctx, pollLook) {
-			return c.later(), false
+			return c.later(), left
 		}
 		var err error
 		if p, err = c.c.Progress.Progress(ctx, event, nil); err != nil {
-			return c.later(), false
+			return c.later(), left
 		}
 	}
 	accepted := gateway.Outcome{Kind: gateway.OutcomeAccepted}
 	if p.Fetched() {
-		return accepted, false
+		return accepted, left
 	}
 	target, refusal := c.target(p)
 	if refusal != nil {
-		return *refusal, false
+		return *refusal, left
 	}
 	p, err := c.c.Progress.CloseProgress(ctx, event, out.Message.ID, c.api.now())
 	switch {
 	case errors.Is(err, gateway.ErrConflict):
-		return reject("response_used", "the event was answered already, and a robot can do that once"), false
+		return reject("response_used", "the event was answered already, and a robot can do that once"), left
 	case err != nil:
-		return c.later(), false
+		return c.later(), left
 	case p.Fetched():
-		return accepted, false
+		return accepted, left
 	}
-	return c.respond(ctx, out, target, p)
+	left.pictures = len(p.Pictures) > p.PicturesTaken
+	text, card := lateParts(p)
+	if text == "" && card == nil {
+		return *pictureLate(), left
+	}
+	left.card = text != "" && card != nil
+	return c.respond(ctx, out, target, text, card), left
 }
 
 // asked says whether the platform may still come for the answer.
@@ -249,36 +293,44 @@ func (c *BotClient) target(p *gateway.Progress) (string, *gateway.Outcome) {
 	return u.String(), nil
 }
 
-// respond sends what was not fetched. The platform takes Markdown or a card, once:
-// of both, the words go alone. Source: 101138.
-func (c *BotClient) respond(ctx context.Context, out *gateway.Outgoing, target string, p *gateway.Progress) (o gateway.Outcome, alone bool) {
-	text := p.Text
+// lateParts are what was not fetched and can be sent late.
+func lateParts(p *gateway.Progress) (text string, card json.RawMessage) {
+	text = p.Text
 	if p.State == gateway.ProgressTaken {
 		text = strings.TrimPrefix(p.Text[p.Taken:], "\n\n")
 	}
+	if len(p.Card) > 0 && !p.CardTaken {
+		card = p.Card
+	}
+	return text, card
+}
+
+// respond sends what was not fetched. The platform takes Markdown or a card, once:
+// of both, the words go alone. Source: 101138.
+func (c *BotClient) respond(ctx context.Context, out *gateway.Outgoing, target, text string, card json.RawMessage) gateway.Outcome {
 	body := map[string]any{"msgtype": "markdown", "markdown": sendText{text}}
 	if text == "" {
-		body = map[string]any{"msgtype": "template_card", "template_card": p.Card}
+		body = map[string]any{"msgtype": "template_card", "template_card": card}
 	}
 	b, err := plainJSON(body)
 	if err != nil {
-		return reject("not_encodable", "the message cannot be written as JSON"), false
+		return reject("not_encodable", "the message cannot be written as JSON")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(b))
 	if err != nil {
-		return reject("forbidden_address", "the address for a late answer is not a URL"), false
+		return reject("forbidden_address", "the address for a late answer is not a URL")
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	resp, err := c.api.egress.Do(req, out.VoidAfter)
 	if err != nil {
-		return egress.Lost(err, &c.api.unreached, c.api.now()), false
+		return egress.Lost(err, &c.api.unreached, c.api.now())
 	}
 	c.api.unreached.Over()
 	o, spent := c.api.answered(&out.Message, resp, req.URL.RawQuery, "")
 	if spent { // its code is the credential: there is no other one
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
 	}
-	return o, text != "" && len(p.Card) > 0 && !p.CardTaken
+	return o
 }
 
 // sleep waits and says whether ctx is still alive.

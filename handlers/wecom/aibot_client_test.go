@@ -16,6 +16,7 @@ import (
 	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/handlers/wecom/wecomtest"
 	stores "github.com/causewayhq/causeway/store"
+	"github.com/causewayhq/causeway/store/files"
 	"github.com/causewayhq/causeway/store/sqlite"
 )
 
@@ -27,6 +28,7 @@ type botRig struct {
 	bot    *wecomtest.Bot
 	ledger stores.Ledger
 	client *wecom.BotClient
+	files  keptFiles
 	end    *wecom.BotEndpoint
 	msgID  string
 	event  string
@@ -59,6 +61,11 @@ func newBotRig(t *testing.T, quiet time.Duration, say wecomtest.BotEvent) *botRi
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	r.ledger = s.Ledger
+	kept, err := files.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.files = keptFiles{kept}
 	r.bot, err = wecomtest.NewBot(wecomtest.BotOptions{BotID: "aib1", Token: botToken, EncodingAESKey: botKey, Now: r.clock.now})
 	if err != nil {
 		t.Fatal(err)
@@ -69,11 +76,11 @@ func newBotRig(t *testing.T, quiet time.Duration, say wecomtest.BotEvent) *botRi
 	t.Cleanup(func() { _ = r.bot.Close() })
 	e := egress.New(egress.Options{})
 	t.Cleanup(e.Close)
-	r.client, err = wecom.NewBotClient(wecom.BotClientConfig{APIBase: r.bot.URL(), Progress: r.ledger, Quiet: quiet}, e, r.clock.now)
+	r.client, err = wecom.NewBotClient(wecom.BotClientConfig{APIBase: r.bot.URL(), Progress: r.ledger, Files: r.files, Quiet: quiet}, e, r.clock.now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.end = botEndpoint(t, ledgerStreams{r})
+	r.end = botEndpointOf(t, ledgerStreams{r}, r.files)
 	r.hear(say)
 	return r
 }

@@ -37,12 +37,18 @@ func botNow() time.Time { return time.Unix(1790000121, 0).UTC() }
 
 func botEndpoint(t testing.TB, streams wecom.BotStreams) *wecom.BotEndpoint {
 	t.Helper()
+	return botEndpointOf(t, streams, nil)
+}
+
+func botEndpointOf(t testing.TB, streams wecom.BotStreams, files wecom.Files) *wecom.BotEndpoint {
+	t.Helper()
 	e, err := wecom.NewBotEndpoint(wecom.BotConfig{
 		Ring: []wecom.Credential{{Token: "newTok", EncodingAESKey: aesKey}, {Token: botToken, EncodingAESKey: botKey}},
 		Answers: func(account string, chat gateway.ChatKind) bool {
 			return account != "bot:mute" && chat == gateway.ChatSingle
 		},
-		Welcome: func(string) string { return "你好 <>" }, Streams: streams, Now: botNow,
+		Welcome: func(string) string { return "你好 <>" }, Streams: streams, Files: files, Now: botNow,
+		Feedback: func(account string) bool { return account == "bot:judged" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -201,14 +207,23 @@ func TestBotAnswers(t *testing.T) {
 	if again := answer(`{"aibotid":"aib1","msgid":"m1","from":{"userid":"u"},` + text); again != first {
 		t.Errorf("the same message again is answered %s", again)
 	}
+	judged := `{"msgid":"m1","aibotid":"judged","from":{"userid":"u"},` + text
+	if items, err = decodeBots(t, []byte(judged)); err != nil {
+		t.Fatal(err)
+	}
+	id = gateway.EventID("wecom", &items[0])
+	if got, want := answer(judged), `{"msgtype":"stream","stream":{"id":"`+wecom.StreamID(id)+`","finish":false,"content":"","feedback":{"id":"`+id+`"}}}`; got != want {
+		t.Errorf("judged: %s, want %s", got, want)
+	}
 	for name, c := range map[string][2]string{
-		"nobody answers the robot":  {`{"msgid":"m1","aibotid":"mute","from":{"userid":"u"},` + text, ""},
-		"nobody answers groups":     {`{"msgid":"m1","aibotid":"aib1","chatid":"g","from":{"userid":"u"},` + text, ""},
-		"a type that nobody knows":  {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"sticker3d"}`, ""},
-		"what cannot be read":       {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"text","text":{"content":"x"}`, ""},
-		"a pressed card":            {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"event","event":{"eventtype":"template_card_event"}}`, ""},
-		"somebody enters the chat":  {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"event","event":{"eventtype":"enter_chat"}}`, `{"msgtype":"text","text":{"content":"你好 <>"}}`},
-		"a stream without its part": {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"stream"}`, ""},
+		"nobody answers the robot":            {`{"msgid":"m1","aibotid":"mute","from":{"userid":"u"},` + text, ""},
+		"nobody answers groups":               {`{"msgid":"m1","aibotid":"aib1","chatid":"g","from":{"userid":"u"},` + text, ""},
+		"a type that nobody knows":            {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"sticker3d"}`, ""},
+		"what cannot be read":                 {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"text","text":{"content":"x"}`, ""},
+		"a pressed card":                      {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"event","event":{"eventtype":"template_card_event"}}`, ""},
+		"a group's of a robot that is judged": {`{"msgid":"m1","aibotid":"judged","chatid":"g","from":{"userid":"u"},` + text, ""},
+		"somebody enters the chat":            {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"event","event":{"eventtype":"enter_chat"}}`, `{"msgtype":"text","text":{"content":"你好 <>"}}`},
+		"a stream without its part":           {`{"msgid":"m1","aibotid":"aib1","from":{"userid":"u"},"msgtype":"stream"}`, ""},
 	} {
 		if got := answer(c[0]); got != c[1] {
 			t.Errorf("%s: %s, want %s", name, got, c[1])

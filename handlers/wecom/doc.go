@@ -175,8 +175,13 @@
 // Content.Handle, since the sender needs it, and is called only on WeCom's own host.
 // Cards go with the end of a stream (stream_with_template_card) or, alone, late. A
 // card cannot be changed: WeCom takes that within five seconds of the press only.
-// Pictures in a stream (msg_item) are not sent. Found in doubt: how often the platform
-// asks, what it shows of a stream that ends empty, and the codes of response_url.
+// Pictures of our store (msg_item: ten, JPEG or PNG, 10 MiB each; here all together)
+// go with the end that is fetched and with nothing else: what goes late has none, and
+// they are marked failed. Where people may judge answers, the opener has the event's
+// id as feedback.id (at most 256 bytes, set once), and what they say names it. Source:
+// 101031, in a copy of October 2025, read Nov 2026. Found in doubt: how often the
+// platform asks, what it shows of a stream that ends empty, and the codes of
+// response_url.
 //
 // A robot may have its callbacks come by a long connection instead (101463): frames
 // around the same documents, read by DecodeFrame.

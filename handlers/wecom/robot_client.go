@@ -3,12 +3,7 @@ package wecom
 import (
 	"bytes"
 	"context"
-	"crypto/md5" //nolint:gosec // WeCom asks for it as a checksum
-	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -24,11 +19,6 @@ const (
 	MaxRobotMarkdownBytes = 4096
 	MaxRobotImageBytes    = 2 << 20
 )
-
-// Files are the files of our store. Errors: gateway.ErrNotFound.
-type Files interface {
-	OpenFile(file string) (io.ReadCloser, int64, error)
-}
 
 // RobotConfig is the webhook of a group as a sender.
 type RobotConfig struct {
@@ -107,16 +97,11 @@ type robotContent struct {
 	Type     string          `json:"msgtype"`
 	Text     *sendText       `json:"text,omitempty"`
 	Markdown *sendText       `json:"markdown,omitempty"`
-	Image    *robotImage     `json:"image,omitempty"`
+	Image    *sentPicture    `json:"image,omitempty"`
 	Voice    *sendFile       `json:"voice,omitempty"`
 	File     *sendFile       `json:"file,omitempty"`
 	News     *sendNews       `json:"news,omitempty"`
 	Card     json.RawMessage `json:"template_card,omitempty"`
-}
-
-type robotImage struct {
-	Base64 string `json:"base64"`
-	MD5    string `json:"md5"`
 }
 
 // content makes the body of a message that is fit.
@@ -127,7 +112,7 @@ func (c *RobotClient) content(ctx context.Context, m *gateway.Message) (*robotCo
 	case gateway.ReplyMarkdown:
 		out.Markdown = &sendText{r.Text}
 	case gateway.ReplyImage:
-		image, refusal := c.picture(r.File.File)
+		image, refusal := readPicture(c.c.Files, r.File.File, MaxRobotImageBytes)
 		if refusal != nil {
 			return nil, refusal
 		}
@@ -153,30 +138,6 @@ func (c *RobotClient) content(ctx context.Context, m *gateway.Message) (*robotCo
 		out.Type, out.Text = "text", &sendText{r.Text}
 	}
 	return out, nil
-}
-
-// picture reads a picture of our store.
-func (c *RobotClient) picture(name string) (*robotImage, *gateway.Outcome) {
-	if c.c.Files == nil {
-		return nil, rejected("no_media_store", "the gateway keeps no files to send")
-	}
-	f, size, err := c.c.Files.OpenFile(name)
-	switch {
-	case errors.Is(err, gateway.ErrNotFound):
-		return nil, rejected("no_file", "the store has no file of this name")
-	case err != nil:
-		return nil, &gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "store", Detail: "the file could not be read now"}
-	}
-	defer f.Close() //nolint:errcheck // it was read
-	if size > MaxRobotImageBytes {
-		return nil, rejected("too_large", "the picture has more than 2 MiB")
-	}
-	b, err := io.ReadAll(io.LimitReader(f, size))
-	if err != nil {
-		return nil, &gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "store", Detail: "the file could not be read now"}
-	}
-	sum := md5.Sum(b) //nolint:gosec // see the import
-	return &robotImage{base64.StdEncoding.EncodeToString(b), hex.EncodeToString(sum[:])}, nil
 }
 
 // unfitRobot is the outcome of a reply that a webhook would not take; nil for one

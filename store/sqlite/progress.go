@@ -21,6 +21,7 @@ type progressPart struct {
 	Message   string `json:"m"`
 	Receipt   string `json:"r,omitempty"`
 	Delivered bool   `json:"d,omitempty"`
+	Picture   bool   `json:"i,omitempty"`
 }
 
 // readProgress reads the event and what was said to it.
@@ -45,13 +46,21 @@ func readProgress(c *conn, event string) (*progress, error) {
 	if json.Unmarshal(content, &says) == nil { // one that cannot be read has none
 		p.Handle = says.Handle
 	}
-	var parts []byte
-	_, err = c.one("SELECT state, text, taken, card, card_taken, parts, polled_at, used_by FROM progress WHERE n = ?", func(r row) {
+	var parts, pictures []byte
+	_, err = c.one(`SELECT state, text, taken, card, card_taken, parts, polled_at, used_by, pictures, pictures_taken
+		FROM progress WHERE n = ?`, func(r row) {
 		p.State, p.Text, p.Taken = gateway.ProgressState(r.str(0)), string(r.blob(1)), int(r.int(2))
 		p.Card, p.CardTaken, parts, p.PolledAt, p.UsedBy = r.blob(3), r.int(4) == 1, r.blob(5), r.time(6), r.str(7)
+		pictures, p.PicturesTaken = r.blob(8), int(r.int(9))
 	}, p.n)
 	if err == nil && len(parts) > 0 {
 		err = json.Unmarshal(parts, &p.parts)
+	}
+	for i := range p.parts {
+		p.Messages = append(p.Messages, p.parts[i].Message)
+	}
+	if err == nil && len(pictures) > 0 {
+		err = json.Unmarshal(pictures, &p.Pictures)
 	}
 	return p, err
 }
@@ -65,15 +74,21 @@ func storeProgress(c *conn, p *progress, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	card := []byte(p.Card)
+	card, pictures := []byte(p.Card), []byte{}
 	if card == nil {
 		card = []byte{}
 	}
-	_, err = c.exec(`INSERT INTO progress (n, state, text, taken, card, card_taken, parts, polled_at, used_by, changed_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (n) DO UPDATE SET state = excluded.state, text = excluded.text,
+	if len(p.Pictures) > 0 {
+		if pictures, err = json.Marshal(p.Pictures); err != nil {
+			return err
+		}
+	}
+	_, err = c.exec(`INSERT INTO progress (n, state, text, taken, card, card_taken, parts, polled_at, used_by, changed_at, pictures, pictures_taken)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (n) DO UPDATE SET state = excluded.state, text = excluded.text,
 		taken = excluded.taken, card = excluded.card, card_taken = excluded.card_taken, parts = excluded.parts,
-		polled_at = excluded.polled_at, used_by = excluded.used_by, changed_at = excluded.changed_at`,
-		p.n, string(p.State), []byte(p.Text), p.Taken, card, p.CardTaken, parts, p.PolledAt, p.UsedBy, now)
+		polled_at = excluded.polled_at, used_by = excluded.used_by, changed_at = excluded.changed_at,
+		pictures = excluded.pictures, pictures_taken = excluded.pictures_taken`,
+		p.n, string(p.State), []byte(p.Text), p.Taken, card, p.CardTaken, parts, p.PolledAt, p.UsedBy, now, pictures, p.PicturesTaken)
 	return err
 }
 
@@ -138,14 +153,17 @@ func (l *Ledger) AddProgress(ctx context.Context, event string, part gateway.Pro
 		for i := range p.parts {
 			added = added || p.parts[i].Message == part.Message
 		}
-		if !added && (part.Text != "" || len(part.Card) > 0) {
-			p.parts = append(p.parts, progressPart{Message: part.Message, Receipt: part.Receipt})
+		if !added && (part.Text != "" || len(part.Card) > 0 || part.Picture != "") {
+			p.parts = append(p.parts, progressPart{Message: part.Message, Receipt: part.Receipt, Picture: part.Picture != ""})
 			if part.Text != "" && p.Text != "" {
 				p.Text += "\n\n"
 			}
 			p.Text += part.Text
 			if len(part.Card) > 0 {
 				p.Card, p.CardTaken = part.Card, false
+			}
+			if part.Picture != "" {
+				p.Pictures = append(p.Pictures, part.Picture)
 			}
 		}
 		if part.Last && (p.State == "" || p.State == gateway.ProgressOpen) {
@@ -166,10 +184,11 @@ func (l *Ledger) PollProgress(ctx context.Context, event string, end bool, now t
 		}
 		if end {
 			p.State, p.Taken, p.CardTaken = gateway.ProgressTaken, len(p.Text), len(p.Card) > 0
+			p.PicturesTaken = len(p.Pictures)
 		}
 		for i := range p.parts {
 			part := &p.parts[i]
-			if part.Delivered {
+			if part.Delivered || part.Picture && !end {
 				continue
 			}
 			part.Delivered = true
@@ -218,14 +237,14 @@ func (l *Ledger) CloseProgress(ctx context.Context, event, message string, now t
 }
 
 // FailProgress marks what was not delivered as failed; see store.ProgressLedger.
-func (l *Ledger) FailProgress(ctx context.Context, event, but, code string, now time.Time) error {
+func (l *Ledger) FailProgress(ctx context.Context, event string, f gateway.ProgressFailure, now time.Time) error {
 	_, err := l.changeProgress(ctx, event, true, now, func(c *conn, p *progress) (bool, error) {
 		for i := range p.parts {
 			part := &p.parts[i]
-			if part.Delivered || part.Message == but {
+			if part.Delivered || part.Message == f.But || f.Pictures && !part.Picture {
 				continue
 			}
-			st := gateway.Status{State: gateway.StatusFailed, Errors: []gateway.Problem{{Title: code}}}
+			st := gateway.Status{State: gateway.StatusFailed, Errors: []gateway.Problem{{Title: f.Code}}}
 			if _, err := l.tellPart(c, part, st, now); err != nil {
 				return false, err
 			}

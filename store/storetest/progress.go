@@ -140,8 +140,41 @@ func progressSettles(w *world) {
 	m2, _ := w.begin(conv)
 	w.add("ev_b1", gateway.ProgressPart{Message: m2.ID, Receipt: "s/b2", Text: "two", Last: true})
 	w.add("ev_b1", gateway.ProgressPart{Message: "ms_refused", Receipt: "s/b3", Last: true}) // adds nothing: there is no such message
-	w.must(w.l.FailProgress(w.ctx, "ev_b1", m2.ID, "response_expired", w.now))
+	w.must(w.l.FailProgress(w.ctx, "ev_b1", gateway.ProgressFailure{But: m2.ID, Code: "response_expired"}, w.now))
 	w.same("failed", w.delivery(m.ID, gateway.MessageAccepted), " failed response_expired")
 	w.same("its own outcome", w.delivery(m2.ID, gateway.MessageSending), "")
+	w.balanced()
+}
+
+// Pictures go with the end alone, and can fail where the words got there.
+func progressPictures(w *world) {
+	conv := w.say("a1", "1", "one", "two", "three")
+	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "s/1"})
+	w.add("ev_a1", gateway.ProgressPart{Message: m.ID, Receipt: "s/1", Text: "one"})
+	m2 := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "s/2"})
+	for range 2 { // once
+		w.same("pictures", w.add("ev_a1", gateway.ProgressPart{Message: m2.ID, Receipt: "s/2", Picture: "f1"}).Pictures, []string{"f1"})
+	}
+	w.poll("ev_a1", false)
+	w.same("the words", w.delivery(m.ID, gateway.MessageAccepted), "delivered")
+	w.same("a picture before the end", w.delivery(m2.ID, gateway.MessageAccepted), "")
+	m3, a3 := w.begin(conv)
+	p := w.add("ev_a1", gateway.ProgressPart{Message: m3.ID, Receipt: "s/3", Picture: "f2", Last: true})
+	w.same("before the end", [2]any{p.PicturesTaken, p.Fetched()}, [2]any{0, false})
+	p, _ = w.poll("ev_a1", true)
+	w.same("the end", [3]any{p.PicturesTaken, p.Fetched(), len(p.Pictures)}, [3]any{2, true, 2})
+	w.end(a3, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "s/3"})
+	w.same("a picture", w.delivery(m2.ID, gateway.MessageAccepted), "delivered")
+	w.same("added behind the end", w.add("ev_a1", gateway.ProgressPart{Message: "ms_late", Picture: "f3", Last: true}).Fetched(), false)
+	w.same("read again", w.progress("ev_a1").PicturesTaken, 2)
+
+	conv = w.say("b1", "2", "one", "two")
+	m = w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "s/b1"})
+	w.add("ev_b1", gateway.ProgressPart{Message: m.ID, Receipt: "s/b1", Picture: "f1"})
+	m2, _ = w.begin(conv)
+	w.add("ev_b1", gateway.ProgressPart{Message: m2.ID, Receipt: "s/b2", Text: "two", Last: true})
+	w.must(w.l.FailProgress(w.ctx, "ev_b1", gateway.ProgressFailure{Code: "picture_late", Pictures: true}, w.now))
+	w.same("its picture", w.delivery(m.ID, gateway.MessageAccepted), " failed picture_late")
+	w.same("its words", w.delivery(m2.ID, gateway.MessageSending), "")
 	w.balanced()
 }

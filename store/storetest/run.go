@@ -129,6 +129,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"media/observed events", mediaObserved},
 		{"media/files and uploads", mediaFiles},
 		{"progress/grows and is fetched", progressGrows},
+		{"progress/pictures go with the end", progressPictures},
 		{"progress/leaves by the handle", progressCloses},
 		{"progress/settles messages", progressSettles},
 	} {

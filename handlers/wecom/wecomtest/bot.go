@@ -74,6 +74,10 @@ type Talk struct {
 	Card     string
 	Polls    int
 	Finished bool
+	// Pictures are those that came with the end: the hex of their SHA-256. Feedback is
+	// the id that a judgement names, set by the opener.
+	Pictures []string
+	Feedback string
 	// Late is what came by the address of the message.
 	Late     string
 	LateCard string

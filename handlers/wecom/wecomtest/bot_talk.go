@@ -3,7 +3,11 @@ package wecomtest
 import (
 	"bytes"
 	"context"
+	"crypto/md5" //nolint:gosec // WeCom's checksum
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +48,27 @@ func (b *Bot) Tell(e BotEvent) (msgID string, err error) {
 	}
 	b.wg.Go(func() { b.deliver(t, inner) })
 	return id, nil
+}
+
+// Follow sends a callback, three times at most, asks for the stream that it opens
+// until that ends or six minutes are over, and returns what the chat shows.
+func (b *Bot) Follow(e BotEvent) (Talk, error) {
+	id, inner, err := b.Make(e)
+	if err != nil {
+		return Talk{}, err
+	}
+	t := &Talk{MsgID: id, Kind: e.Kind, User: e.From, Chat: e.Chat, at: b.o.Now()}
+	b.mu.Lock()
+	b.talks = append(b.talks, t)
+	given := b.failed
+	b.mu.Unlock()
+	b.deliver(t, inner)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failed > given {
+		return *t, errors.New("wecomtest: the callback was not taken")
+	}
+	return *t, nil
 }
 
 // ResponseURL is the address for a late answer to a message.
@@ -129,6 +154,34 @@ type stream struct {
 	ID      string `json:"id"`
 	Finish  bool   `json:"finish"`
 	Content string `json:"content"`
+	Items   []struct {
+		Type  string `json:"msgtype"`
+		Image struct {
+			Base64 string `json:"base64"`
+			MD5    string `json:"md5"`
+		} `json:"image"`
+	} `json:"msg_item"`
+	Feedback struct {
+		ID string `json:"id"`
+	} `json:"feedback"`
+}
+
+// pictures are the SHA-256 of those in a stream; ok is false when WeCom would not take
+// them: before the end, more than ten, or with another checksum. Source: 101031.
+func (s *stream) pictures() (sums []string, ok bool) {
+	if len(s.Items) > 0 && !s.Finish || len(s.Items) > wecom.MaxBotPictures {
+		return nil, false
+	}
+	for _, it := range s.Items {
+		b, err := base64.StdEncoding.DecodeString(it.Image.Base64)
+		sum := md5.Sum(b) //nolint:gosec // WeCom's checksum
+		if err != nil || it.Type != "image" || hex.EncodeToString(sum[:]) != it.Image.MD5 || len(b) > 10<<20 {
+			return nil, false
+		}
+		name := sha256.Sum256(b)
+		sums = append(sums, hex.EncodeToString(name[:]))
+	}
+	return sums, true
 }
 
 // show takes what an answer says about a stream; nil for one that says nothing.
@@ -143,7 +196,14 @@ func (b *Bot) show(t *Talk, answer string) *stream {
 		len(a.Stream.Content) > wecom.MaxBotTextBytes {
 		return nil
 	}
-	t.Stream, t.Text, t.Finished = a.Stream.ID, a.Stream.Content, a.Stream.Finish
+	pictures, ok := a.Stream.pictures()
+	if !ok || len(a.Stream.Feedback.ID) > 256 {
+		return nil
+	}
+	if t.Stream == "" { // it is set on the first answer
+		t.Feedback = a.Stream.Feedback.ID
+	}
+	t.Stream, t.Text, t.Finished, t.Pictures = a.Stream.ID, a.Stream.Content, a.Stream.Finish, pictures
 	if a.Type == "stream_with_template_card" {
 		t.Card = string(a.Card)
 	}
@@ -207,7 +267,7 @@ func (b *Bot) Post(ctx context.Context, inner []byte) (status int, answer string
 		return 0, "", errors.New("wecomtest: the callback URL does not answer")
 	}
 	defer resp.Body.Close() //nolint:errcheck // what counts was read
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 32<<20))
 	if err != nil || len(body) == 0 || resp.StatusCode != http.StatusOK {
 		return resp.StatusCode, "", err
 	}
