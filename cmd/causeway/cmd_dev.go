@@ -8,6 +8,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/causewayhq/causeway/config"
 )
 
 // devCommand is a gateway on fake platforms for a bot of the reader's own.
@@ -27,31 +29,35 @@ gateway as a signed callback; the bot's replies and their ticks appear below.
   /colleague TEXT a colleague answers by hand, in our name (WhatsApp)
   /help, /quit
 
+With --bot URL the bot is an HTTP endpoint: each event is posted there, signed, and the
+response is the answer; see "A bot behind a URL" in the README.
+
 Lines may come from a file or a pipe; at its end the replies are waited for, if a bot is
 attached. Without any line (standard input closed) it runs until it is stopped.
 
 Nothing stays behind, unless --dir names a folder: then conversations, credentials and
 addresses are the same next time.`,
-		Example: "  causeway dev\n  causeway dev --platform wecom --dir dev\n  printf 'hello\\n/dup\\n' | causeway dev",
+		Example: "  causeway dev\n  causeway dev --bot http://127.0.0.1:3000/hook\n  causeway dev --platform wecom --dir dev\n  printf 'hello\\n/dup\\n' | causeway dev",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.dev(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.platform, "platform", "whatsapp", "where the customers write: whatsapp or wecom")
+	cmd.Flags().StringVar(&o.bot, "bot", "", "URL of the bot (default: workers attach by NATS)")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "keep everything in this folder")
 	return cmd
 }
 
 // devOptions are the flags.
-type devOptions struct{ platform, dir string }
+type devOptions struct{ platform, dir, bot string }
 
 // dev runs until the chat or ctx ends.
 func (c *cli) dev(ctx context.Context, o devOptions) (err error) {
 	if o.platform != "whatsapp" && o.platform != "wecom" {
 		return usageError("--platform must be whatsapp or wecom")
 	}
-	r, err := startDev(ctx, o.dir)
+	r, err := startDev(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {
 			return errDemoStopped()
@@ -59,6 +65,9 @@ func (c *cli) dev(ctx context.Context, o devOptions) (err error) {
 		var e *exitError
 		if errors.As(err, &e) {
 			return err
+		}
+		if wrong := (*config.Errors)(nil); errors.As(err, &wrong) { // the rest of it is ours
+			return usageError("--bot: %s", wrong.List[0].Problem)
 		}
 		return failed(fmt.Errorf("it could not start: %w", err))
 	}
@@ -71,7 +80,7 @@ func (c *cli) dev(ctx context.Context, o devOptions) (err error) {
 	if err != nil {
 		return failed(err)
 	}
-	k.Commands = devCommands(programName(), k)
+	k.Commands, k.Bot, k.BotSecret = devCommands(programName(), k), r.botURL, r.botSecret
 	p := newDemoPrinter(c.out, os.Getenv)
 	if err := c.print(k, func(io.Writer) { p.dev(r, k) }); err != nil {
 		return failed(err)
@@ -101,10 +110,16 @@ func (p demoPrinter) dev(r *demoRig, k *demoKeep) {
 	}
 	p.line("%s\n", p.paint(faint, what))
 	p.rows(k)
-	p.line("\n%s", p.paint(bold, fmt.Sprintf("Your bot: a worker of application %q, for example", devApp)))
-	p.line("%s", p.paint(faint, "# pip install nats-py; python3 "+k.PythonFile))
-	p.line("%s", k.Python)
-	p.line("   The same in Go: %s", k.GoFile)
+	if k.Bot != "" {
+		p.line("\n%s", p.paint(bold, "Your bot gets every event by POST"))
+		p.line("   %-14s %s", "to", k.Bot)
+		p.line("   %-14s %s", "signed with", k.BotSecret)
+	} else {
+		p.line("\n%s", p.paint(bold, fmt.Sprintf("Your bot: a worker of application %q, for example", devApp)))
+		p.line("%s", p.paint(faint, "# pip install nats-py; python3 "+k.PythonFile))
+		p.line("%s", k.Python)
+		p.line("   The same in Go: %s", k.GoFile)
+	}
 	p.line("\n%s", p.paint(bold, "Besides, in a second terminal"))
 	p.lines(k.Commands)
 	p.line("\n%s", p.paint(bold, "Now write to your bot, as a customer. /help lists what else you can do."))

@@ -21,6 +21,8 @@ type demoKeep struct {
 	WhatsApp      string     `json:"fake_whatsapp"`
 	WeCom         string     `json:"fake_wecom"`
 	Yours         string     `json:"fake_whatsapp_yours,omitempty"`
+	Bot           string     `json:"bot,omitempty"` // behind a URL
+	BotSecret     string     `json:"bot_secret,omitempty"`
 	Commands      []demoLine `json:"commands"`
 	YoursCommands []demoLine `json:"yours_commands,omitempty"`
 	Python        string     `json:"python"`

@@ -49,6 +49,8 @@ type demoRig struct {
 	listen, admin, broker string
 	// rest is what the configuration ends with: more accounts, the applications.
 	rest func() string
+	// botURL is where a bot of the reader's is, botSecret what signs for it.
+	botURL, botSecret string
 
 	cred  sandboxCredentials
 	wa    *whatsapptest.Sandbox

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -215,6 +217,43 @@ func TestDevChatOfWeCom(t *testing.T) {
 	s.types("/photo "+photo(t), "* a reply to Maya")
 	s.types("/colleague hello", "* of a WeCom app")
 	goldenTranscript(t, "wecom.txt", s.quits())
+}
+
+// With --bot the application is a URL: events are posted there, signed with the secret
+// that the page shows.
+func TestDevBotURL(t *testing.T) {
+	t.Parallel()
+	secrets := make(chan string, 1)
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		secret := <-secrets
+		secrets <- secret
+		keys, err := gateway.ParseWebhookKeys(secret)
+		if err == nil {
+			err = keys.Verify(r.Header.Get, body, time.Now())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(w, `{"verdict": "done", "replies": [{"text": "by HTTP"}]}`)
+	}))
+	t.Cleanup(bot.Close)
+	s, page := startSession(t, t.TempDir(), "--bot", bot.URL+"/hook")
+	found := regexp.MustCompile(`to +` + bot.URL + `/hook\n +signed with +(whsec_\S+)\n`).FindStringSubmatch(page)
+	if found == nil {
+		t.Fatalf("the page does not say how the bot is called:\n%s", page)
+	}
+	secrets <- found[1]
+	s.types("hello", "✓✓ read · Maya")
+	if got := s.quits(); !strings.Contains(got, "bot to Maya: by HTTP") {
+		t.Errorf("the chat was\n%s", got)
+	}
+	if code, _, errs := execute(t.Context(), "", "dev", "--bot", "nowhere", "--dir", t.TempDir()); code != exitUsage || !strings.Contains(errs, "--bot: must be a URL") {
+		t.Errorf("exit code %d, %s", code, errs)
+	}
 }
 
 // Lines from a pipe, in a folder that was used before: addresses and credentials are

@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,10 +20,10 @@ var (
 	soakSeed   = flag.Uint64("soak.seed", 1, "seed of TestSoak: who writes how much, what breaks when")
 )
 
-// Workers in Go and in JavaScript share an application under load, while workers
-// come, leave, are killed and stand still, and the gateway is killed: the order of
-// every conversation holds, one event of it is worked on at a time, each one is
-// settled or dead, and answered once.
+// Workers in Go and in JavaScript and a bot behind a URL share an application under
+// load, while workers come, leave, are killed and stand still, and the gateway is
+// killed: the order of every conversation holds, one event of it is worked on at a
+// time, each one is settled or dead, and answered once.
 //
 //	go test ./cmd/causeway -run TestSoak -soak.events=50000 -timeout 3h
 func TestSoak(t *testing.T) {
@@ -55,7 +56,7 @@ func zipfSizes(events int, r *rand.Rand) []int {
 func soakConversations(events int) int { return max(int(math.Sqrt(float64(events)))*3/2, 2) }
 
 const (
-	soakAckWait = 2 * time.Second
+	soakAckWait = 2 * time.Second       // as hookBot.app has it
 	soakTakes   = 25 * time.Millisecond // a handler
 	soakLeast   = 2 * time.Minute       // for the load, and again for what is left of it
 	soakEach    = 40 * time.Millisecond // more of both for each event
@@ -72,18 +73,36 @@ type soak struct {
 	crew []*botProcess // of them those that work
 	js   *botProcess   // one of the crew
 	inJS []*botProcess // of all
+
+	mu   sync.Mutex
+	http []handled // by the bot behind the URL
 }
 
 func newSoak(t *testing.T, sizes []int, r *rand.Rand) *soak {
 	// Deaths and freezes are tries of what they interrupt; nothing fails by itself.
-	w := newWorld(t, worldOptions{apps: fmt.Sprintf("  - {name: echo, ack_wait: %s, tries: 20, delays: [100ms]}\n", soakAckWait)})
+	hook := newHookBot(t)
+	w := newWorld(t, worldOptions{apps: hook.app("tries: 20, concurrency: 4")})
+	s := &soak{t: t, w: w, r: r, load: &load{w: w, convs: len(sizes), sizes: sizes, pause: soakRound / time.Duration(slices.Max(sizes))}}
+	w.edit("access_token: access-token-1,", `access_token: access-token-1, pace: {account: "0", pair: "0"},`) // the platform's would take days
+	hook.answer = func(rw http.ResponseWriter, h *hooked) { s.byHTTP(hook, rw, h) }
+	hook.listen()
 	w.start("")
 	w.up()
-	s := &soak{t: t, w: w, r: r, load: &load{w: w, convs: len(sizes), sizes: sizes, pause: soakRound / time.Duration(slices.Max(sizes))}}
 	s.joins()
 	s.joins()
 	s.joinsJS()
 	return s
+}
+
+// byHTTP is a call of the bot behind the URL.
+func (s *soak) byHTTP(bot *hookBot, rw http.ResponseWriter, h *hooked) {
+	call := handled{Conv: h.Data.Conv, Seq: h.Data.Seq, Begin: time.Now()}
+	wait(s.t.Context(), soakTakes)
+	call.End = time.Now()
+	s.mu.Lock()
+	s.http = append(s.http, call)
+	s.mu.Unlock()
+	_, _ = rw.Write(bot.echo(h)) // the gateway may be dead
 }
 
 func (s *soak) add(b *botProcess) *botProcess {
@@ -218,8 +237,11 @@ func (s *soak) check(total int, app gateway.AppSums) {
 	for _, b := range s.inJS {
 		byJS += b.ended()
 	}
-	if byJS == 0 {
-		s.t.Error("the workers in JavaScript handled nothing")
+	s.mu.Lock()
+	calls, byHTTP := append(calls, s.http...), len(s.http)
+	s.mu.Unlock()
+	if byJS == 0 || byHTTP == 0 {
+		s.t.Errorf("the workers in JavaScript handled %d, the bot behind the URL %d", byJS, byHTTP)
 	}
 	for i := range calls {
 		begun[calls[i].event()] = true
@@ -230,7 +252,7 @@ func (s *soak) check(total int, app gateway.AppSums) {
 	if found := disorder(calls); len(found) > 0 {
 		s.t.Errorf("%d violations of the order, first %q", len(found), found[:min(len(found), 5)])
 	}
-	s.t.Logf("%d calls of handlers, %d of them in JavaScript", len(calls), byJS)
+	s.t.Logf("%d calls of handlers, %d of them in JavaScript and %d by HTTP", len(calls), byJS, byHTTP)
 	s.load.dead = int(app.Dead)
 	if unknown := s.load.verify(); unknown > 0 {
 		s.t.Logf("%d messages are unknown: the gateway was killed in their calls", unknown)
