@@ -37,8 +37,6 @@ type Config struct {
 	Send Retry `yaml:"send"`
 	// Applications are the consumers of events.
 	Applications []Application `yaml:"applications,omitempty" validate:"dive"`
-	// Dedup says per kind what becomes of an event that came before.
-	Dedup Dedup `yaml:"dedup"`
 	// Limits bound what callers may cost.
 	Limits Limits `yaml:"limits"`
 	// Media is what is done with the files of messages.
@@ -104,13 +102,20 @@ type NATS struct {
 	// URL of servers outside, several with commas. Excludes embedded. It
 	// holds no credentials.
 	URL string `yaml:"url,omitempty"`
-	// CredsFile, or User and Password, prove who we are; one of them is
-	// needed with url.
+	// CredsFile, NkeyFile (a seed), or User and Password prove who we are; one of
+	// them is needed with url. causeway nats acl prints what the user may do.
 	CredsFile string `yaml:"creds_file,omitempty"`
+	NkeyFile  string `yaml:"nkey_file,omitempty"`
 	User      string `yaml:"user,omitempty"`
 	Password  Secret `yaml:"password,omitempty"`
 	// Replicas of each stream outside: 1, 3 or 5. [3]
 	Replicas int `yaml:"replicas,omitempty" validate:"omitempty,oneof=1 3 5"`
+	// CA holds the authorities, in PEM, that the servers' certificates are checked
+	// against. [those of the system] Cert and Key are our own certificate, where the
+	// servers want one. All are used with addresses that begin with tls.
+	CA   string `yaml:"ca,omitempty"`
+	Cert string `yaml:"cert,omitempty" validate:"required_with=Key"`
+	Key  string `yaml:"key,omitempty" validate:"required_with=Cert"`
 }
 
 // Embedded is the NATS server inside the process.
@@ -118,11 +123,21 @@ type Embedded struct {
 	// Dir holds the streams. ["nats" in the store's folder]
 	Dir string `yaml:"dir"`
 	// Listen is host:port for workers; "" for none. ["127.0.0.1:4222"] It is
-	// never anonymous: with no users, one is made at start, in the data
-	// folder; on an address that others can reach, users are needed here.
+	// never anonymous: with no users, one for each application and one for
+	// all, "worker", are made at start, with passwords in the data folder; on an address that others can reach, users are needed here.
 	Listen string `yaml:"listen" validate:"omitempty,listen"`
 	// Users may connect at Listen.
 	Users []NATSUser `yaml:"users,omitempty" validate:"dive"`
+	// TLS makes everybody at Listen use it. [none: passwords cross the network as
+	// they are]
+	TLS *NATSTLS `yaml:"tls,omitempty"`
+}
+
+// NATSTLS names the files of the certificate of nats.embedded.listen, in PEM. They
+// are read again when they change.
+type NATSTLS struct {
+	Cert string `yaml:"cert" validate:"required"`
+	Key  string `yaml:"key" validate:"required"`
 }
 
 // NATSUser is a worker or an observer at the embedded server.
@@ -299,16 +314,6 @@ type Application struct {
 	AckWait time.Duration `yaml:"ack_wait" validate:"min=1s,max=1h"`
 	// HandlerMax is how long a worker may take for one event. [10m]
 	HandlerMax time.Duration `yaml:"handler_max" validate:"min=1s,max=24h,gtefield=AckWait"`
-	// AnswerWithin: a message that was recovered, since a key was mended, an account
-	// added, or a dead letter requeued that never was an event, is handed out if it is
-	// no older than this and still the last word of its conversation; else it is
-	// recorded and listed (causeway conv unanswered). 0 means whatever its age.
-	// Observers are handed all. [30m]
-	AnswerWithin time.Duration `yaml:"answer_within" validate:"min=0s"`
-	// From is where the application begins when it is first seen, or comes back
-	// after it was removed: now, beginning, or a time such as 2026-11-30T08:00:00Z,
-	// from which on events were received. [now]
-	From string `yaml:"from" validate:"from"`
 	// StaleAfter: an event older than this when its turn comes is a dead
 	// letter "stale"; 0 means never. [0s]
 	StaleAfter time.Duration `yaml:"stale_after" validate:"min=0s"`
@@ -319,15 +324,6 @@ type Application struct {
 	InTakeover string `yaml:"in_takeover" validate:"omitempty,oneof=offer skip"`
 	// AckDone lets an ack without an answer count as done. [false]
 	AckDone bool `yaml:"ack_done"`
-}
-
-// Dedup says per kind what becomes of an event that came before: strict drops it as
-// a duplicate, relaxed counts it and hands it out as an event of its own.
-type Dedup struct {
-	Message string `yaml:"message" validate:"oneof=strict relaxed"` // [strict]
-	Change  string `yaml:"change" validate:"oneof=strict relaxed"`  // [strict]
-	State   string `yaml:"state" validate:"oneof=strict relaxed"`   // [strict]
-	Notice  string `yaml:"notice" validate:"oneof=strict relaxed"`  // [strict]
 }
 
 // Limits bound what callers may cost.

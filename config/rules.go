@@ -99,7 +99,8 @@ func (r *rules) nats(c *Config) {
 		for _, f := range []struct {
 			name string
 			set  bool
-		}{{"creds_file", n.CredsFile != ""}, {"user", n.User != ""}, {"password", n.Password != ""}, {"replicas", n.Replicas != 0}} {
+		}{{"creds_file", n.CredsFile != ""}, {"nkey_file", n.NkeyFile != ""}, {"ca", n.CA != ""}, {"cert", n.Cert != ""},
+			{"user", n.User != ""}, {"password", n.Password != ""}, {"replicas", n.Replicas != 0}} {
 			if f.set {
 				r.wrong("nats."+f.name, "is for servers outside; name nats.url, or leave it out")
 			}
@@ -115,8 +116,8 @@ func (r *rules) nats(c *Config) {
 			r.wrong("nats.url", "must not hold credentials, since addresses are shown; use nats.user and nats.password, or nats.creds_file")
 		}
 	}
-	if n.CredsFile == "" && (n.User == "" || n.Password == "") {
-		r.wrong("nats.url", "needs nats.creds_file, or nats.user and nats.password: who may publish there can write to customers")
+	if n.CredsFile == "" && n.NkeyFile == "" && (n.User == "" || n.Password == "") {
+		r.wrong("nats.url", "needs nats.creds_file, nats.nkey_file, or nats.user and nats.password: who may publish there can write to customers")
 	}
 }
 

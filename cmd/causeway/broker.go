@@ -27,8 +27,6 @@ type broker struct {
 	gates  map[string]*gate.Gate
 	adopt  chan chan error
 
-	telling sync.Mutex // of pending rows to the gates, see app.tend
-
 	mu      sync.Mutex
 	server  *embedded.Server
 	conn    *stream.Conn
@@ -216,12 +214,6 @@ func (b *broker) merged(merges []gateway.Merge) {
 
 // added hands new pending rows to the gates.
 func (b *broker) added(rows []gateway.Pending) {
-	b.telling.Lock()
-	defer b.telling.Unlock()
-	b.tell(rows)
-}
-
-func (b *broker) tell(rows []gateway.Pending) {
 	for _, g := range b.gates {
 		g.Added(rows)
 	}
@@ -267,4 +259,16 @@ func (b *broker) maxPayload() int64 {
 		return 0
 	}
 	return c.MaxPayload()
+}
+
+// complaints is what is wrong with servers outside; none while they are away, and none
+// of the embedded one, which is as it is made.
+func (b *broker) complaints(ctx context.Context) []stream.Complaint {
+	b.mu.Lock()
+	s, own := b.streams, b.server != nil
+	b.mu.Unlock()
+	if s == nil || own {
+		return nil
+	}
+	return s.Complaints(ctx)
 }

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
+	"github.com/causewayhq/causeway/config"
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
 	"github.com/causewayhq/causeway/gateway/stream/embedded"
@@ -27,8 +30,12 @@ func (b *broker) connect() error {
 		if err != nil {
 			return err
 		}
+		tls, err := b.tls()
+		if err != nil {
+			return err
+		}
 		b.server, err = embedded.Start(embedded.Options{
-			Dir: cfg.Embedded.Dir, Listen: cfg.Embedded.Listen, Users: users,
+			Dir: cfg.Embedded.Dir, Listen: cfg.Embedded.Listen, Users: users, TLS: tls,
 			MaxStorage: b.a.o.MaxStorage, Log: b.a.o.Log, Now: b.a.o.Now,
 		})
 		if err != nil {
@@ -43,38 +50,66 @@ func (b *broker) connect() error {
 		b.conn, err = stream.Dial("", b.server.ConnectOptions()...)
 		return err
 	}
-	b.conn, err = stream.Outside{URL: cfg.URL, CredsFile: cfg.CredsFile, User: cfg.User, Password: cfg.Password.Reveal()}.Dial()
+	b.conn, err = stream.Outside{
+		URL: cfg.URL, CredsFile: cfg.CredsFile, NkeyFile: cfg.NkeyFile, User: cfg.User, Password: cfg.Password.Reveal(),
+		CA: cfg.CA, Cert: cfg.Cert, Key: cfg.Key,
+	}.Dial()
 	return err
 }
 
-// users are who may connect to the embedded server. Without any in the
-// configuration one is made, which may work for every application and send from every
-// account.
+// users are who may connect to the embedded server. Without any in the configuration
+// they are made: one for each application, which may do nothing else, and one that may
+// work for all of them, look on, and send from every account. An application of the
+// latter's name keeps its own.
 func (b *broker) users() ([]embedded.User, error) {
 	cfg := b.a.o.Config
-	if len(cfg.NATS.Embedded.Users) == 0 {
-		password, err := ownSecret(cfg.Store.Dir(), workerPasswordFile)
-		if err != nil {
+	if len(cfg.NATS.Embedded.Users) > 0 {
+		users := make([]embedded.User, 0, len(cfg.NATS.Embedded.Users))
+		for _, u := range cfg.NATS.Embedded.Users {
+			users = append(users, embedded.User{Name: u.Name, Password: u.Password.Reveal(), Apps: u.Apps, Observe: u.Observe, Send: u.Send})
+		}
+		return users, nil
+	}
+	all := embedded.User{Name: defaultWorker, Observe: true, Send: senders(cfg)}
+	var users []embedded.User
+	for _, app := range b.a.dir.apps {
+		users = append(users, embedded.User{Name: app.Name, Apps: []string{app.Name}})
+		all.Apps = append(all.Apps, app.Name)
+	}
+	if !slices.Contains(all.Apps, all.Name) {
+		users = append(users, all)
+	}
+	for i := range users {
+		var err error
+		if users[i].Password, err = natsPassword(cfg.Store.Dir(), users[i].Name); err != nil {
 			return nil, err
 		}
-		var apps []string
-		for _, app := range b.a.dir.apps {
-			apps = append(apps, app.Name)
-		}
-		var senders []string
-		for i := range cfg.Accounts {
-			senders = append(senders, cfg.Accounts[i].Name)
-		}
-		for i := range cfg.Pools {
-			senders = append(senders, admin.PoolPrefix+cfg.Pools[i].Name)
-		}
-		return []embedded.User{{Name: defaultWorker, Password: password, Apps: apps, Observe: true, Send: senders}}, nil
-	}
-	users := make([]embedded.User, 0, len(cfg.NATS.Embedded.Users))
-	for _, u := range cfg.NATS.Embedded.Users {
-		users = append(users, embedded.User{Name: u.Name, Password: u.Password.Reveal(), Apps: u.Apps, Observe: u.Observe, Send: u.Send})
 	}
 	return users, nil
+}
+
+// tls is what workers meet at the embedded server.
+func (b *broker) tls() (*tls.Config, error) {
+	cfg := b.a.o.Config.NATS.Embedded.TLS
+	if cfg == nil {
+		return nil, nil //nolint:nilnil // none is wanted
+	}
+	cert, err := newCertificate(cfg.Cert, cfg.Key, b.a.o.Now, b.a.o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("nats.embedded.tls: %w", err)
+	}
+	return &tls.Config{GetCertificate: cert.get, MinVersion: tls.VersionTLS12}, nil
+}
+
+// senders are the names from which messages can be asked for.
+func senders(cfg *config.Config) (names []string) {
+	for i := range cfg.Accounts {
+		names = append(names, cfg.Accounts[i].Name)
+	}
+	for i := range cfg.Pools {
+		names = append(names, admin.PoolPrefix+cfg.Pools[i].Name)
+	}
+	return names
 }
 
 // watch keeps the embedded server alive and says how NATS is.

@@ -63,7 +63,7 @@ func (r *demoRig) keep(program string) (*demoKeep, error) {
 // reach tells where the parts are, and writes workers of an application into the
 // folder.
 func (r *demoRig) reach(app string) (*demoKeep, error) {
-	password, err := ownSecret(r.app.o.Config.Store.Dir(), workerPasswordFile)
+	password, err := natsPassword(r.app.o.Config.Store.Dir(), defaultWorker)
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (r *demoRig) webhook(platform, endpoint string) string {
 // startBot attaches the bot as any worker is attached: over TCP, with a user and
 // a password.
 func (r *demoRig) startBot(ctx context.Context) error {
-	password, err := ownSecret(r.app.o.Config.Store.Dir(), workerPasswordFile)
+	password, err := natsPassword(r.app.o.Config.Store.Dir(), defaultWorker)
 	if err != nil {
 		return err
 	}

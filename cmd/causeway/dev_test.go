@@ -119,7 +119,7 @@ func attachBot(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	password, err := ownSecret(cfg.Store.Dir(), workerPasswordFile)
+	password, err := natsPassword(cfg.Store.Dir(), defaultWorker)
 	if err != nil {
 		t.Fatal(err)
 	}

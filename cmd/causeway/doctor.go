@@ -41,6 +41,13 @@ func (a *app) readiness(context.Context) admin.Readiness {
 func (x adminAPI) Doctor(ctx context.Context) (admin.Report, error) {
 	d := diagnosis{now: x.a.o.Now()}
 	x.a.checkParts(&d)
+	for _, c := range x.a.broker.complaints(ctx) {
+		level := "warning"
+		if c.Grave {
+			level = "error"
+		}
+		d.add(level, c.What, c.Name, 0, time.Time{}, c.Do)
+	}
 	x.a.checkDisk(&d)
 	x.a.tls.check(d.now, func(level, what, name, do string) { d.add(level, what, name, 0, time.Time{}, do) })
 	if err := x.a.checkSums(ctx, &d); err != nil {
@@ -162,8 +169,6 @@ func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
 			do = "causeway apps shows who waits for what"
 		case "blocked":
 			level, do = "warning", "each holds its conversation, as on_exhausted: block says; causeway apps, and the bot's log"
-		case "unanswered":
-			level, do = "info", "recovered too late to be answered, and not handed out: causeway conv unanswered"
 		case "unknown":
 			do = "causeway messages ls --state unknown"
 		case "merging":

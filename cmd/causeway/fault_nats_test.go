@@ -3,64 +3,69 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// natsEnv makes the test binary a NATS server of its own: "folder|address|bytes
-// that a message may have".
+// natsEnv makes the test binary a NATS server of its own: the path of its
+// configuration.
 const natsEnv = "CAUSEWAY_TEST_NATS"
 
-// runNATS is a NATS server outside the gateway, as an operator would run it.
-func runNATS(ctx context.Context, spec string) int {
-	dir, rest, _ := strings.Cut(spec, "|")
-	address, most, _ := strings.Cut(rest, "|")
-	maxPayload, err := strconv.ParseInt(most, 10, 32)
+// runNATS is a NATS server outside the gateway, as an operator would run it. It ends
+// by the signals that nats-server knows: SIGUSR2 is the lame duck.
+func runNATS(conf string) int {
+	o, err := server.ProcessConfigFile(conf)
 	if err != nil {
 		panic(err)
 	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		panic(err)
-	}
-	n, err := strconv.Atoi(port)
-	if err != nil {
-		panic(err)
-	}
-	s, err := server.NewServer(&server.Options{Host: host, Port: n, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true,
-		Users:      []*server.User{{Username: "gateway", Password: "gateway-password"}, {Username: "bot", Password: "bot-password"}},
-		MaxPayload: int32(maxPayload)})
+	o.NoLog = true
+	o.LameDuckDuration, o.LameDuckGracePeriod = time.Second, 100*time.Millisecond // a file must say 30 s
+	s, err := server.NewServer(o)
 	if err != nil {
 		panic(err)
 	}
 	s.Start()
-	<-ctx.Done()
-	s.Shutdown()
+	s.WaitForShutdown()
 	return 0
 }
+
+// natsUsersConf are the users of the tests' servers.
+const natsUsersConf = `authorization {users: [{user: gateway, password: gateway-password}, {user: bot, password: bot-password}]}
+`
 
 // startNATS starts it as a process; the returned function kills it.
 func startNATS(t *testing.T, dir, address string, maxPayload int) (kill func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"=1", fmt.Sprintf("%s=%s|%s|%d", natsEnv, dir, address, maxPayload))
-	if err := cmd.Start(); err != nil {
+	conf := fmt.Sprintf("listen: %q\nmax_payload: %d\njetstream {store_dir: %q}\n"+natsUsersConf, address, maxPayload, dir)
+	return startNATSConf(t, dir+".conf", conf).kill
+}
+
+// natsProcess is a running server.
+type natsProcess struct{ cmd *exec.Cmd }
+
+func startNATSConf(t *testing.T, path, conf string) *natsProcess {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	kill = func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+	p := &natsProcess{exec.Command(os.Args[0])}
+	p.cmd.Env = append(os.Environ(), childEnv+"=1", natsEnv+"="+path)
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	t.Cleanup(kill)
-	return kill
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *natsProcess) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
 }
 
 // outside makes the gateway use a NATS server at the same address that is not

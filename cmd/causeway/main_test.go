@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	if spec := os.Getenv(workerEnv); spec != "" {
 		os.Exit(runWorker(ctx, spec)) //nolint:gocritic // the process ends here, nothing is left to stop
 	}
-	if spec := os.Getenv(natsEnv); spec != "" {
-		os.Exit(runNATS(ctx, spec)) //nolint:gocritic // the process ends here, nothing is left to stop
+	if conf := os.Getenv(natsEnv); conf != "" {
+		os.Exit(runNATS(conf)) //nolint:gocritic // the process ends here, nothing is left to stop
 	}
 	c := &cli{stdio: stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, tune: func(o *appOptions) {
 		o.CallTimeout = 2 * time.Second

@@ -13,9 +13,8 @@ import (
 
 // Files in the store's folder that hold what serve made by itself.
 const (
-	adminTokenFile     = "admin.token"
-	workerPasswordFile = "worker.password"
-	defaultWorker      = "worker"
+	adminTokenFile = "admin.token"
+	defaultWorker  = "worker"
 )
 
 type adminToken struct{ name, role, token string }
@@ -53,3 +52,7 @@ func ownSecret(dir, name string) (string, error) {
 	}
 	return secret, nil
 }
+
+// natsPassword is the password of a user of the embedded server that was made, kept in
+// the store's folder.
+func natsPassword(dir, user string) (string, error) { return ownSecret(dir, user+".password") }

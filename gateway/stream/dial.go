@@ -14,9 +14,13 @@ type Conn = nats.Conn
 // Outside names NATS servers that are not ours.
 type Outside struct {
 	URL       string // several with commas
-	CredsFile string // or User and Password
+	CredsFile string // or NkeyFile, or User and Password
+	NkeyFile  string // holds a seed
 	User      string
 	Password  string
+	// CA, Cert and Key are files in PEM, for servers with TLS; "" for the system's
+	// authorities, and for no certificate of our own.
+	CA, Cert, Key string
 }
 
 // Dial connects to servers outside and stays connected: it tries for ever, a
@@ -27,8 +31,20 @@ func (o Outside) Dial() (*Conn, error) {
 	switch {
 	case o.CredsFile != "":
 		options = append(options, nats.UserCredentials(o.CredsFile))
+	case o.NkeyFile != "":
+		nkey, err := nats.NkeyOptionFromSeed(o.NkeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("connect to nats: %s: %w", o.NkeyFile, err)
+		}
+		options = append(options, nkey)
 	case o.User != "":
 		options = append(options, nats.UserInfo(o.User, o.Password))
+	}
+	if o.CA != "" {
+		options = append(options, nats.RootCAs(o.CA))
+	}
+	if o.Cert != "" {
+		options = append(options, nats.ClientCert(o.Cert, o.Key))
 	}
 	return Dial(o.URL, options...)
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,10 +18,14 @@ import (
 type Options struct {
 	// URL is the broker, "nats://host:4222"; several with commas between.
 	URL string
-	// User and Password are those of the gateway's configuration; CredsFile is
-	// for brokers with NATS credentials.
-	User, Password string
-	CredsFile      string
+	// User and Password are those of the gateway's configuration. CredsFile or
+	// NkeyFile (a seed) are for brokers with NATS credentials; with them User is the
+	// name whose inbox may be listened on.
+	User, Password      string
+	CredsFile, NkeyFile string
+	// TLS is for addresses that begin with tls and certificates that the system does
+	// not know; nil for the system's authorities.
+	TLS *tls.Config
 	// Conn is an open connection to use instead; it is not closed by Run.
 	Conn *nats.Conn
 	// App is the application whose events are taken.
@@ -103,11 +108,22 @@ func (w *Worker) connect(ctx context.Context) (nc *nats.Conn, own bool, err erro
 		}),
 	}
 	if w.opts.User != "" {
-		opts = append(opts, nats.UserInfo(w.opts.User, w.opts.Password),
-			nats.CustomInboxPrefix(stream.InboxPrefix(w.opts.User)))
+		opts = append(opts, nats.CustomInboxPrefix(stream.InboxPrefix(w.opts.User)))
 	}
-	if w.opts.CredsFile != "" {
+	switch {
+	case w.opts.CredsFile != "":
 		opts = append(opts, nats.UserCredentials(w.opts.CredsFile))
+	case w.opts.NkeyFile != "":
+		nkey, err := nats.NkeyOptionFromSeed(w.opts.NkeyFile)
+		if err != nil {
+			return nil, false, fmt.Errorf("worker: %s: %w", w.opts.NkeyFile, err)
+		}
+		opts = append(opts, nkey)
+	case w.opts.User != "":
+		opts = append(opts, nats.UserInfo(w.opts.User, w.opts.Password))
+	}
+	if w.opts.TLS != nil {
+		opts = append(opts, nats.Secure(w.opts.TLS))
 	}
 	for wait, told := firstWait, false; ; wait = min(2*wait, mostWait) {
 		nc, err := nats.Connect(w.opts.URL, opts...)

@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ const (
 
 	limitName = "max_storage" // file in Dir: MaxStorage of the first start
 
-	readyWait = 30 * time.Second // recovery of the streams at start
+	readyWait     = 30 * time.Second // recovery of the streams at start
+	handshakeWait = 5 * time.Second
 )
 
 // Options say how the server runs.
@@ -45,6 +47,9 @@ type Options struct {
 	Listen string
 	// Users may connect over TCP. With Listen and no users nobody can.
 	Users []User
+	// TLS makes every connection over TCP use it; nil for none. Its certificate is
+	// asked for at each handshake.
+	TLS *tls.Config
 	// MaxStorage limits what all streams may use, in bytes; 0 means a quarter
 	// of the space that was free at the first start, at most 10 GiB. That number
 	// is kept in the directory: the streams reserve it, so it must not shrink
@@ -165,6 +170,9 @@ func (s *Server) start(ctx context.Context) (*natsserver.Server, error) {
 		DontListen:                 s.listen == "",
 		MaxPending:                 256 << 20,
 	}
+	if s.opts.TLS != nil {
+		o.TLS, o.TLSConfig, o.TLSTimeout = true, s.opts.TLS.Clone(), handshakeWait.Seconds()
+	}
 	if s.listen != "" {
 		host, port, err := net.SplitHostPort(s.listen)
 		if err != nil {
@@ -269,6 +277,9 @@ func (s *Server) Close() error {
 func (s *Server) ClientURL() string {
 	if s.listen == "" {
 		return ""
+	}
+	if s.opts.TLS != nil {
+		return "tls://" + s.listen
 	}
 	return "nats://" + s.listen
 }

@@ -52,41 +52,15 @@ func checkUsers(users []User) error {
 	return nil
 }
 
-// permissions are the least rights with which the SDK and a plain client work:
-// ask for offers, read the consumer's settings, answer, acknowledge, ask for a
-// state or read one from the bucket, ask for messages to be sent, and listen on the
-// user's own inbox. There is no right to make a consumer, since a
-// consumer shows what it filters. The acknowledgement has two subject forms; the
-// second one is announced as the server's later default.
+// permissions are the user's rights in the server's words.
 func permissions(u *User) *natsserver.Permissions {
-	var pub []string
-	for _, app := range u.Apps {
-		name := stream.ReadyName(app)
-		pub = append(pub,
-			"$JS.API.CONSUMER.MSG.NEXT."+name+"."+app,
-			"$JS.API.CONSUMER.INFO."+name+"."+app,
-			"$JS.ACK."+name+"."+app+".>",
-			"$JS.ACK.*.*."+name+"."+app+".>",
-			"cw.reply."+app+".>",
-			"cw.get."+app,
-			stream.CurrentSubject(app),
-		)
-	}
-	if len(u.Apps) > 0 || u.Observe { // one key of the bucket by its name; listing needs a consumer
-		pub = append(pub, "$JS.API.STREAM.INFO."+stream.StateStream, "$JS.API.DIRECT.GET."+stream.StateStream+".$KV."+stream.StateBucket+".*")
-	}
-	for _, sender := range u.Send {
-		pub = append(pub, stream.SendSubject(sender))
-	}
-	sub := []string{stream.InboxPrefix(u.Name) + ".>"}
-	if u.Observe {
-		sub = append(sub, "cw.event.>", "cw.result.>", "$KV."+stream.StateBucket+".>")
-	}
+	a := stream.Access{User: u.Name, Apps: u.Apps, Observe: u.Observe, Send: u.Send}
+	r := a.Rights()
 	p := &natsserver.Permissions{
-		Publish:   &natsserver.SubjectPermission{Allow: pub},
-		Subscribe: &natsserver.SubjectPermission{Allow: sub},
+		Publish:   &natsserver.SubjectPermission{Allow: r.Publish},
+		Subscribe: &natsserver.SubjectPermission{Allow: r.Subscribe},
 	}
-	if len(pub) == 0 {
+	if len(r.Publish) == 0 {
 		p.Publish.Deny = []string{">"} // an empty allow list would mean everything
 	}
 	return p
