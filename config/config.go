@@ -37,6 +37,8 @@ type Config struct {
 	Send Retry `yaml:"send"`
 	// Applications are the consumers of events.
 	Applications []Application `yaml:"applications,omitempty" validate:"dive"`
+	// Loop stops conversations in which two machines talk to each other.
+	Loop Loop `yaml:"loop"`
 	// Limits bound what callers may cost.
 	Limits Limits `yaml:"limits"`
 	// Media is what is done with the files of messages.

@@ -19,6 +19,7 @@ func Default() *Config {
 		Listen: ":8080",
 		Admin:  Admin{Listen: "127.0.0.1:8081"},
 		Store:  Store{URL: "sqlite:data", Reserve: 1 << 30},
+		Loop:   defaultLoop(),
 		Limits: Limits{
 			Body:          3<<20 + 256<<10,
 			BodyMemory:    64 << 20,

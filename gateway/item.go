@@ -31,6 +31,7 @@ type Observed string
 const (
 	ObservedHistory Observed = "history" // written before, synced now
 	ObservedStandby Observed = "standby" // another application has the conversation
+	ObservedOwn     Observed = "own"     // another account of ours wrote it: bots of ours do not talk
 )
 
 // Identity is one name under which a platform knows the other side.

@@ -38,8 +38,10 @@ type ItemRow struct {
 	Echo      *Echo   // evidence, for kind echo
 	Sender    []Identity
 	// Observed is recorded only: it gets no seq, no pending rows, is no evidence
-	// and no hop, and merges nothing.
+	// and merges nothing.
 	Observed Observed
+	// Heard: the customer of a single chat did it. It opens their window (CustomerWindow).
+	Heard bool
 	// MessageID is the platform's id of a message, for KindMessage: one that was
 	// revoked before it came is recorded and not offered.
 	MessageID string
@@ -47,9 +49,7 @@ type ItemRow struct {
 	Change *ChangeRow
 	Fetch  *Fetch // of its file; nil for none
 	// Note is what it says of who looks after whom; nil for nothing.
-	Note    *StateNote
-	OwnHop  bool // written by another account of ours: counts a hop
-	HopsMax int  // hops after which it is ignored as "hop_limit"; 0 = no limit
+	Note *StateNote
 }
 
 // ChangeRow says what a change is about. Of the changes of one type by one person
@@ -105,6 +105,8 @@ type RelayBatch struct {
 	// that the payload's own names lead to; when it says true, nothing of it is
 	// written. It must be quick and call nothing of the ledger.
 	Held func(p *RelayedPayload, names []Name) bool
+	// Loop stops conversations that turn as fast as machines.
+	Loop Loop
 	// The ledger keeps the rows' contents in memory for a while: whoever builds
 	// a batch does not write into them afterwards.
 }
@@ -119,6 +121,8 @@ type RelayResult struct {
 	Media      int // files to be fetched
 	States     int // notes that were kept
 	Ended      int // takeovers that are over, by the end of a session
+	// Braked are conversations that were stopped as loops.
+	Braked []Brake
 	// Merged are the merges of which the younger conversation has something left, or
 	// had messages for later, which moved; in order.
 	Merged []Merge

@@ -118,11 +118,11 @@ type RelayLedger interface {
 	//    the conversation counts out_of_order. The event row is written and,
 	//    per name in Wanted, one pending row (wanted + 1). Status and Echo
 	//    are parked as gateway.Evidence with the deadline ReceivedAt of now +
-	//    ParkStatus or ParkEcho. OwnHop counts the conversation's hops; at
-	//    HopsMax the item becomes ignored "hop_limit"; an OwnHop item more than
-	//    10 minutes after the last starts again at one.
+	//    ParkStatus or ParkEcho. A message that ends as many fast turns of a
+	//    conversation in a row as RelayBatch.Loop says stops the conversation, in the
+	//    same transaction, with an audit entry; see gateway.Loop.
 	//  - Note: kept by the platform's time, but for a replay.
-	//  - Observed: recorded as an event without seq, pending rows, evidence, hop or
+	//  - Observed: recorded as an event without seq, pending rows, evidence or
 	//    merge, in a replay too.
 	//  - Change: of the changes of a type by a person to a message, and of what comes
 	//    after a revoke, the message included, only the newest by time gets pending
@@ -263,6 +263,17 @@ type OutboxLedger interface {
 	// open parts cancelled "after unknown") or MessageExpired (later open
 	// parts expire too; with ReasonExpired there is a dead letter).
 	Conclude(ctx context.Context, message string, state gateway.MessageState, reason string, now time.Time) error
+	// Heard is what is known of the customer's last message in the conversation, or the
+	// one it became part of, by the platform's time: the newest message, and whatever
+	// else they did (ItemRow.Heard), at our time where the platform's is more than eight
+	// days before; Sent counts what left since that message came by
+	// our clock, rather too few than too many. Zero in chats of several people.
+	Heard(ctx context.Context, conv string) (gateway.Heard, error)
+	// Refuse rejects a message that waits, durable: dead letter of kind "message" with
+	// the reason, later parts cancelled as after any rejection. Instead becomes a task
+	// of its own for the same event, unless one did within a day before.
+	// gateway.ErrConflict when it does not wait.
+	Refuse(ctx context.Context, r gateway.Refusal) error
 	// Judge looks at parked evidence, oldest first, at most limit, and decides
 	// what it can at now:
 	//  - status: message by marker, else by (account, external id). Found:

@@ -132,7 +132,8 @@ func (a *app) wire() {
 		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick() },
 		Merged:   a.broker.merged,
 		Accounts: a.ledger, Limits: a.limits, Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
-		Stopped:     a.brakes.silenced,
+		Stopped: a.brakes.silenced,
+		Window:  a.dir.window, Windows: a.ledger,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 	})
 	a.dir.progress.set(a.ledger, func(convs ...string) {
@@ -145,7 +146,7 @@ func (a *app) wire() {
 	})
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
-		Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
+		Loop: o.Config.Loop.Rule(), Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
 		MediaLife: a.mediaLife, Media: a.mediaOf,
 	})
 	a.wireMedia()
@@ -174,6 +175,7 @@ func (a *app) Run(ctx context.Context) error {
 		run("relay", a.relay.Run)
 	}
 	run("judge", a.judge.Run)
+	run("brakes", a.brakes.rest)
 	run("sender", a.sender.Run)
 	run("puller", a.puller.Run)
 	run("media", a.fetcher.Run)

@@ -39,6 +39,7 @@ func (o benchConfig) write() (string, error) {
 		app += ", builtin: " + o.builtin
 	}
 	line("  - {%s}", app)
+	line("loop: {turns: 0}") // customers that are measured are machines
 	line("log: {level: warn}")
 	path := filepath.Join(o.dir, "causeway.yaml")
 	return path, os.WriteFile(path, []byte(s.String()), 0o600)

@@ -26,6 +26,8 @@ type brakes struct {
 
 	mu sync.RWMutex
 	on map[brakeKey]gateway.Brake
+
+	looped chan struct{} // somebody was stopped for a time
 }
 
 type brakeKey struct {
@@ -42,7 +44,7 @@ func loadBrakes(ctx context.Context, a *app) (*brakes, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &brakes{a: a, on: map[brakeKey]gateway.Brake{}, tripped: map[string]gateway.Breaker{}}
+	b := &brakes{a: a, on: map[brakeKey]gateway.Brake{}, looped: make(chan struct{}, 1), tripped: map[string]gateway.Breaker{}}
 	for _, t := range tripped {
 		b.tripped[t.App] = t
 	}

@@ -89,6 +89,9 @@ func TestUnifiedEchoes(t *testing.T) {
 	}
 	vendor.Colleague(conv, "re: marker late")
 	w.until(20*time.Second, "the colleague is seen", func() bool { return w.counter("echo_human") == 1 })
+	if out, code := w.cli("conv", "release", w.conversation("unified", cred.Account, "conversation", conv).Conv); code != exitOK {
+		t.Fatalf("the conversation is not taken back: %s", out)
+	}
 	_, body, err := vendor.Make(unifiedtest.Event{Kind: "undecided", From: conv, Text: "who is this?"})
 	if err != nil {
 		t.Fatal(err)

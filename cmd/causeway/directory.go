@@ -26,10 +26,11 @@ type directory struct {
 	targets   map[string]media.Target      // uploads, by the account's name
 	uploads   *lateUploads
 	files     *lateFiles
-	botRing   []wecom.Credential      // of all robots: their files are opened with it
-	progress  *lateProgress           // answers that robots' platform fetches
-	askers    map[string]*wecom.Asker // "platform/name"
-	corps     map[string]string       // "platform/name" -> corp id
+	botRing   []wecom.Credential                // of all robots: their files are opened with it
+	progress  *lateProgress                     // answers that robots' platform fetches
+	askers    map[string]*wecom.Asker           // "platform/name"
+	corps     map[string]string                 // "platform/name" -> corp id
+	windows   map[string]gateway.CustomerWindow // "platform/name"
 	apps      []gateway.Application
 	wecom     wecomShared
 }
@@ -39,7 +40,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
 		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{}, progress: &lateProgress{}, files: &lateFiles{},
-		askers: map[string]*wecom.Asker{}, corps: map[string]string{},
+		askers: map[string]*wecom.Asker{}, corps: map[string]string{}, windows: map[string]gateway.CustomerWindow{},
 	}
 	for i := range cfg.Endpoints {
 		e := &cfg.Endpoints[i]
@@ -52,6 +53,7 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 	out := egress.New(egress.Options{})
 	slow := egress.New(egress.Options{Timeout: cfg.Media.Timeout}) // uploads take longer than messages
 	for i := range cfg.Accounts {
+		d.windows[cfg.Accounts[i].Platform+"/"+cfg.Accounts[i].Name] = windowOf(&cfg.Accounts[i])
 		if err := d.addAccount(&cfg.Accounts[i], out, slow, now); err != nil {
 			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
 		}

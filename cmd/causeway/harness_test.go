@@ -59,6 +59,10 @@ type worldOptions struct {
 	waID func(number string) string
 	// More lines of YAML for the lists of endpoints and accounts.
 	endpoints, accounts string
+	// account is more of the line of shop-a, such as "takeover: 3s, ".
+	account string
+	// loop is what stops loops; default none: customers of tests are machines.
+	loop string
 }
 
 func newWorld(t *testing.T, o worldOptions) *world {
@@ -89,6 +93,9 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	if o.apps == "" {
 		o.apps = "  - {name: echo, builtin: echo, ack_wait: 2s}\n"
 	}
+	if o.loop == "" {
+		o.loop = "{turns: 0}"
+	}
 	if o.secret == "" {
 		o.secret = testSecret
 	}
@@ -97,12 +104,13 @@ func newWorld(t *testing.T, o worldOptions) *world {
 admin: {listen: %q, tokens: [{name: test, role: admin, token: %q}]}
 store: {url: "sqlite:%s", reserve: 1MiB}
 nats: {embedded: {dir: %q, listen: %q, users: [{name: bot, password: bot-password, apps: [echo], observe: true}]}}
+loop: %s
 endpoints:
   - {name: meta, platform: whatsapp, app_secret: %q, verify_token: verify-me}
 %saccounts:
-  - {name: shop-a, platform: whatsapp, phone_number_id: %q, waba_id: "900000000000001", access_token: access-token-1, api_base: %q}
+  - {name: shop-a, %splatform: whatsapp, phone_number_id: %q, waba_id: "900000000000001", access_token: access-token-1, api_base: %q}
 %sapplications:
-%s%s`, public, admin, testToken, filepath.Join(o.dir, "data"), filepath.Join(o.dir, "nats"), nats, o.secret, o.endpoints, testPhone, w.wa.URL(), o.accounts, o.apps, o.extra))
+%s%s`, public, admin, testToken, filepath.Join(o.dir, "data"), filepath.Join(o.dir, "nats"), nats, o.loop, o.secret, o.endpoints, o.account, testPhone, w.wa.URL(), o.accounts, o.apps, o.extra))
 	t.Cleanup(func() {
 		w.kill()
 		w.mu.Lock()

@@ -123,6 +123,9 @@ func (a *app) relayed(r gateway.RelayResult) {
 	if len(r.Merged) > 0 {
 		a.merged(r.Merged)
 	}
+	if len(r.Braked) > 0 {
+		a.brakes.learned(r.Braked) // before what is to be offered
+	}
 	if len(r.Pending) > 0 {
 		a.broker.added(r.Pending)
 	}

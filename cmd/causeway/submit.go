@@ -110,7 +110,7 @@ func (a *app) checkSubmission(ctx context.Context, s *gateway.Submission, now ti
 			return err
 		}
 	}
-	return nil
+	return a.checkWindow(ctx, s, now)
 }
 
 func checkTimes(s *gateway.Submission, now time.Time) error {

@@ -60,6 +60,10 @@ type SenderOptions struct {
 	// Stopped says that a message does not leave now, since a person or a rule
 	// stopped it; whoever lets it go wakes its conversation. Nil for none.
 	Stopped func(m *gateway.Message) bool
+	// Window is how long after a customer's last message an account may write, and
+	// Windows where that is known. Nil for no bound.
+	Window  func(platform, account string) gateway.CustomerWindow
+	Windows WindowLedger
 	// Limits are an account's bounds on how fast messages leave. Nil for none.
 	Limits func(account string) []gateway.Limit
 	// Retry is how messages of an account are tried again.
@@ -126,6 +130,9 @@ func NewSender(o SenderOptions) *Sender {
 	}
 	if o.Merged == nil {
 		o.Merged = func([]gateway.Merge) {}
+	}
+	if o.Window == nil {
+		o.Window = func(string, string) gateway.CustomerWindow { return gateway.CustomerWindow{} }
 	}
 	if o.Stopped == nil {
 		o.Stopped = func(*gateway.Message) bool { return false }

@@ -103,6 +103,9 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		s.o.Log.Warn("sender.no_account", zap.String("account", m.Account))
 		return earlier(now.Add(time.Minute), expires)
 	}
+	if again, done := s.closed(ctx, m, now); done {
+		return again
+	}
 	if leave, again := s.pace.ask(m, once, now); !leave {
 		if again.IsZero() { // it stands in the account's line
 			return expires

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"errors"
+	"slices"
 	"sync"
 
 	"go.uber.org/zap"
@@ -96,6 +97,7 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account st
 	if it.Kind == gateway.KindMessage {
 		row.MessageID = it.Content.ID
 	}
+	row.Heard = heard(it)
 	row.Event = gateway.EventRow{
 		ID: gateway.EventID(p.Platform, it), Platform: p.Platform, Account: account, Chat: it.Chat.Kind,
 		Kind: it.Kind, Origin: gateway.OriginLive, ReceivedAt: p.ReceivedAt, OccurredAt: it.OccurredAt,
@@ -116,7 +118,10 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account st
 		it.Content.Media.State = gateway.MediaPending
 	}
 	says := it.Content
-	says.Observed = it.Observed
+	if row.Observed == "" && r.fromOurs(p.Platform, it) {
+		row.Observed = gateway.ObservedOwn
+	}
+	says.Observed = row.Observed
 	content, err := r.content(&says)
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -126,15 +131,32 @@ func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account st
 	}
 	row.Event.Content = content
 	for i := range apps {
-		if it.Observed == "" && apps[i].Wants(p.Platform, account, it.Kind, it.Chat.Kind) {
+		if row.Observed == "" && apps[i].Wants(p.Platform, account, it.Kind, it.Chat.Kind) {
 			row.Wanted = append(row.Wanted, apps[i].Name)
 			if apps[i].SkipTaken {
 				row.SkipTaken = append(row.SkipTaken, apps[i].Name)
 			}
 		}
 	}
-	r.hop(p.Platform, it, &row)
 	return row
+}
+
+// heard says that the customer of a single chat did this: wrote, changed what they
+// wrote, reacted, called. Meta does not say that a reaction opens its window (an item
+// that does not would make a message be refused by Meta, not by us).
+func heard(it *gateway.Item) bool {
+	if it.Chat.Kind != gateway.ChatSingle || it.Kind == gateway.KindStatus || it.Kind == gateway.KindEcho {
+		return false
+	}
+	if it.Kind == gateway.KindMessage {
+		return true
+	}
+	if it.Content.From == nil {
+		return false
+	}
+	return slices.ContainsFunc(it.Content.From.Identities, func(id gateway.Identity) bool {
+		return slices.ContainsFunc(it.Chat.Identities, func(side gateway.Identity) bool { return id.Kind == side.Kind && id.Value == side.Value })
+	})
 }
 
 // change says what a change is about, and in a chat of several people who made it:
@@ -182,15 +204,14 @@ func (r *Relay) content(c *gateway.Content) ([]byte, error) {
 	return b, err
 }
 
-// hop marks a message that another account of ours wrote: two bots of ours
-// must not talk to each other without end.
-func (r *Relay) hop(platform string, it *gateway.Item, row *gateway.ItemRow) {
-	if it.Kind != gateway.KindMessage || it.Content.From == nil || it.Observed != "" {
-		return
+// fromOurs says that another account of ours wrote this: an answer to it would be
+// answered by a bot of ours, without end. The numbers are those that platforms told
+// since the process began; who is not known yet is answered once, which tells it.
+func (r *Relay) fromOurs(platform string, it *gateway.Item) bool {
+	if it.Kind != gateway.KindMessage || it.Content.From == nil {
+		return false
 	}
-	for _, id := range it.Content.From.Identities {
-		if (id.Kind == "phone" || id.Kind == "userid") && r.own.ours(platform, id.Value) {
-			row.OwnHop, row.HopsMax = true, r.o.HopsMax
-		}
-	}
+	return slices.ContainsFunc(it.Content.From.Identities, func(id gateway.Identity) bool {
+		return (id.Kind == "phone" || id.Kind == "userid") && r.own.ours(platform, id.Value)
+	})
 }

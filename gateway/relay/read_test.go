@@ -49,25 +49,26 @@ func TestChangeNamesWhoMadeIt(t *testing.T) {
 	}
 }
 
-// A copy is wanted by nobody, is no hop, and says in its content what it is.
+// A copy, and what another account of ours wrote, is wanted by nobody and says in its
+// content what it is.
 func TestObservedItem(t *testing.T) {
 	r := New(Options{Directory: oneAccount{}, Log: zap.NewNop()})
-	us := person("phone", "900")
+	us, them := person("phone", "900"), person("phone", "1")
 	r.own.learn("whatsapp", us.Value)
-	for kind, hop := range map[string]bool{"phone": true, "userid": true, "bsuid": false} {
+	for kind, want := range map[string]gateway.Observed{"phone": gateway.ObservedOwn, "userid": gateway.ObservedOwn, "bsuid": ""} {
 		it := gateway.Item{Kind: gateway.KindMessage, Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{person("phone", "1")}},
 			Content: gateway.Content{From: &gateway.Party{Identities: []gateway.Identity{person(kind, "900")}}}}
-		if row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, "shop", nil); row.OwnHop != hop {
-			t.Errorf("a message of our own %s: %v", kind, row.OwnHop)
+		if row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, "shop", nil); row.Observed != want {
+			t.Errorf("a message of our own %s: %v", kind, row.Observed)
 		}
 	}
 	for _, how := range []gateway.Observed{"", gateway.ObservedHistory, gateway.ObservedStandby} {
 		it := gateway.Item{Kind: gateway.KindMessage, Key: "m:1", Observed: how,
-			Chat:    gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{us}},
-			Content: gateway.Content{Type: "text", ID: "m.1", From: &gateway.Party{Identities: []gateway.Identity{us}}}}
+			Chat:    gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{them}},
+			Content: gateway.Content{Type: "text", ID: "m.1", From: &gateway.Party{Identities: []gateway.Identity{them}}}}
 		row := r.item(&gateway.Payload{Platform: "whatsapp"}, 0, &it, "shop", oneAccount{}.Applications())
 		live := how == ""
-		if row.State != gateway.ItemEvent || row.Observed != how || row.OwnHop != live || (len(row.Wanted) == 1) != live || row.MessageID != "m.1" {
+		if row.State != gateway.ItemEvent || row.Observed != how || (len(row.Wanted) == 1) != live || row.MessageID != "m.1" {
 			t.Errorf("%q: %+v", how, row)
 		}
 		var c gateway.Content

@@ -68,9 +68,8 @@ type Options struct {
 	// alone. Crowded is called by one goroutine, for every batch.
 	YieldAt int
 	Crowded func() bool
-	// HopsMax: an account of ours that writes to another one of ours gets at
-	// most this many events through in a row (two bots talking). 0 means 5.
-	HopsMax int
+	// Loop stops conversations that turn as fast as machines; the zero value, none.
+	Loop gateway.Loop
 	// MaxContent tells the most that the content of an event may have, in bytes,
 	// so that the broker takes it with its envelope; it is asked for every item.
 	// What is longer goes without its raw part; what is still longer is a dead
@@ -100,9 +99,6 @@ type Relay struct {
 func New(o Options) *Relay {
 	if o.YieldAt <= 0 {
 		o.YieldAt = 8
-	}
-	if o.HopsMax <= 0 {
-		o.HopsMax = 5
 	}
 	if o.MaxContent == nil {
 		o.MaxContent = func() int { return 0 }
@@ -278,6 +274,7 @@ func (r *Relay) writer(ctx context.Context) func(*gateway.RelayBatch) error {
 		} else {
 			r.o.Boundary("relay.overtaking")
 		}
+		batch.Loop = r.o.Loop
 		res, err := r.o.Ledger.Relay(ctx, batch, r.o.Now())
 		if err != nil {
 			return fmt.Errorf("write ledger: %w", err)

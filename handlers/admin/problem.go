@@ -36,6 +36,13 @@ func (e *InvalidError) Error() string {
 	return text
 }
 
+// TooLateError is a request for a message that its platform certainly would not take
+// any more, since the customer last wrote too long ago: 422, and nothing is stored.
+type TooLateError struct{ InvalidField }
+
+// Error is a sentence.
+func (e *TooLateError) Error() string { return e.Field + ": " + e.Detail }
+
 // Problem is the body of every refusal, RFC 9457.
 type Problem struct {
 	Type   string         `json:"type"`
@@ -72,7 +79,10 @@ func (p *Problem) answer(c *gin.Context) {
 // be logged.
 func problemOf(err error) *Problem {
 	var invalid *InvalidError
+	var late *TooLateError
 	switch {
+	case errors.As(err, &late):
+		return newProblem(http.StatusUnprocessableEntity, "the platform would not take it", []InvalidField{late.InvalidField})
 	case errors.As(err, &invalid):
 		return newProblem(http.StatusBadRequest, "some fields cannot be used", invalid.Fields)
 	case errors.Is(err, gateway.ErrNotFound):

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -18,8 +17,6 @@ type talk struct {
 	chat       gateway.ChatKind
 	lastSeq    int64
 	newestAt   int64
-	hops       int64
-	hopAt      int64
 	humanAt    int64
 	heardAt    int64
 	toldAt     int64
@@ -27,6 +24,7 @@ type talk struct {
 	takenSince int64
 	takenBy    string
 	takenThen  gateway.Then
+	pulse      pulse            // in memory only
 	into       int64            // number of the conversation it became part of; -1 for none
 	storedSeq  int64            // last_seq in the row
 	fresh      bool             // not in the table yet
@@ -90,12 +88,12 @@ func (l *Ledger) talk(c *conn, key int64) (*talk, error) {
 		return t, nil
 	}
 	t := &talk{c: key}
-	found, err := c.one(`SELECT conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at, into_c,
+	found, err := c.one(`SELECT conv, platform, account, chat, last_seq, newest_at, last_human_at, into_c,
 		heard_at, told_at, taken_until, taken_since, taken_by, taken_then FROM conversation WHERE c = ?`,
 		func(r row) {
 			t.conv, t.platform, t.account, t.chat = r.str(0), r.str(1), r.str(2), gateway.ChatKind(r.str(3))
-			t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.into = r.int(4), r.int(5), r.int(6), r.int(7), r.int(8), r.int(9)
-			t.heardAt, t.toldAt, t.takenUntil, t.takenSince, t.takenBy, t.takenThen = r.int(10), r.int(11), r.int(12), r.int(13), string(r.blob(14)), gateway.Then(r.str(15))
+			t.lastSeq, t.newestAt, t.humanAt, t.into = r.int(4), r.int(5), r.int(6), r.int(7)
+			t.heardAt, t.toldAt, t.takenUntil, t.takenSince, t.takenBy, t.takenThen = r.int(8), r.int(9), r.int(10), r.int(11), string(r.blob(12)), gateway.Then(r.str(13))
 		}, key)
 	switch {
 	case err != nil:
@@ -131,14 +129,14 @@ func storeTalk(c *conn, t *talk) error {
 	if !t.dirty && t.lastSeq-t.storedSeq < storeEvery {
 		return nil
 	}
-	q := `UPDATE conversation SET last_seq = ?, newest_at = ?, hops = ?, hop_at = ?, last_human_at = ?, heard_at = ?, told_at = ?,
+	q := `UPDATE conversation SET last_seq = ?, newest_at = ?, last_human_at = ?, heard_at = ?, told_at = ?,
 		taken_until = ?, taken_since = ?, taken_by = ?, taken_then = ? WHERE c = ?`
-	args := []any{t.lastSeq, t.newestAt, t.hops, t.hopAt, t.humanAt, t.heardAt, t.toldAt, t.takenUntil, t.takenSince, []byte(t.takenBy),
+	args := []any{t.lastSeq, t.newestAt, t.humanAt, t.heardAt, t.toldAt, t.takenUntil, t.takenSince, []byte(t.takenBy),
 		string(t.takenThen), t.c}
 	if t.fresh {
-		q = `INSERT INTO conversation (last_seq, newest_at, hops, hop_at, last_human_at, heard_at, told_at,
+		q = `INSERT INTO conversation (hops, hop_at, last_seq, newest_at, last_human_at, heard_at, told_at,
 			taken_until, taken_since, taken_by, taken_then, c, conv, platform, account, chat)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+			VALUES (0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 		args = append(args, t.conv, t.platform, t.account, string(t.chat))
 	}
 	if _, err := c.exec(q, args...); err != nil {
@@ -147,22 +145,3 @@ func storeTalk(c *conn, t *talk) error {
 	t.fresh, t.dirty, t.storedSeq = false, false, t.lastSeq
 	return nil
 }
-
-// hop counts a message of another account of ours. It says true when the
-// conversation may go on: fewer than limit hops so far (0: no limit), or the
-// last one hopRest ago.
-func (l *Ledger) hop(t *talk, limit int, now time.Time) bool {
-	if n := nanos(now); n-t.hopAt > int64(hopRest) {
-		t.hops = 0
-	}
-	t.hopAt = nanos(now)
-	l.change(t)
-	if limit > 0 && t.hops >= int64(limit) {
-		return false
-	}
-	t.hops++
-	return true
-}
-
-// hopRest is the silence after which hops are counted from one again.
-const hopRest = 10 * time.Minute

@@ -97,7 +97,6 @@ func (l *Ledger) merge(c *conn, a, b *talk, now time.Time) (kept *talk, m gatewa
 	}
 	b.into = a.c
 	a.newestAt, a.humanAt = max(a.newestAt, b.newestAt), max(a.humanAt, b.humanAt)
-	a.hops, a.hopAt = max(a.hops, b.hops), max(a.hopAt, b.hopAt)
 	a.heardAt, a.toldAt = max(a.heardAt, b.heardAt), max(a.toldAt, b.toldAt)
 	a.haveNewest = false
 	l.change(a)

@@ -114,6 +114,7 @@ func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv stri
 		if err != nil {
 			return err
 		}
+		l.book.beats(m, made.StartedAt)
 		m.State = gateway.MessageSending
 		return l.storeMessage(c, m, gateway.MessageWaiting)
 	})

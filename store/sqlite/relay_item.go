@@ -22,9 +22,6 @@ func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gatew
 		if state, n, err = w.event(p, it); err != nil {
 			return "", err
 		}
-		if state == gateway.ItemIgnored {
-			reason = "hop_limit"
-		}
 	}
 	if err := w.items.add(w.c, p.Pos, it.Index, string(state), reason, detail, n); err != nil {
 		return "", err
@@ -60,18 +57,17 @@ func unfit(it *gateway.ItemRow) string {
 }
 
 // event writes an event with what hangs on it. It returns ItemEvent with the new
-// row, ItemDuplicate with the known row, or ItemIgnored over the hop limit.
+// row, or ItemDuplicate with the known row.
 func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, int64, error) {
 	e, run := &it.Event, w.b.Run
-	// A hop and a new conversation must not be written for what is known
-	// already; for the rest the insert itself says whether the event is known.
-	hop := it.OwnHop && run == "" && it.Observed == ""
+	// A new conversation must not be written for what is known already; for the rest
+	// the insert itself says whether the event is known.
 	t, also, err := w.find(p, it)
 	if err != nil {
 		return "", 0, err
 	}
 	made := t == nil
-	if made || hop || len(also) > 0 {
+	if made || len(also) > 0 {
 		if state, n, err := w.known(p, it); err != nil || n > 0 {
 			return state, n, err
 		}
@@ -85,13 +81,6 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	for _, other := range also {
 		if t, err = w.merge(t, other); err != nil {
 			return "", 0, err
-		}
-	}
-	if hop {
-		ok := w.l.hop(t, it.HopsMax, w.now)
-		w.note(t)
-		if !ok {
-			return gateway.ItemIgnored, 0, nil
 		}
 	}
 	n := w.l.book.events + 1
@@ -151,6 +140,10 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	}
 	if ordered {
 		w.count(t, e)
+	}
+	w.heard(p, t, it)
+	if err := w.turn(t, it); err != nil {
+		return "", 0, err
 	}
 	if it.Note != nil && run == "" && it.Observed == "" {
 		if err := w.l.noted(w.c, t, it.Note, happened(p, it)); err != nil {

@@ -193,16 +193,12 @@ func relayObserved(w *world) {
 		it.Event.Content = []byte(`{"type":"text","observed":"` + string(how) + `"}`)
 		return it
 	}
-	hop := copied(w.message("1", "1"), gateway.ObservedHistory)
-	hop.OwnHop, hop.HopsMax = true, 1
-	r := w.relay(hop, copied(w.message("2", "1"), gateway.ObservedStandby),
+	r := w.relay(copied(w.message("1", "1"), gateway.ObservedHistory), copied(w.message("2", "1"), gateway.ObservedStandby),
 		copied(w.status("3", "1", "x.1", "", gateway.StatusSent), gateway.ObservedStandby), copied(w.echo("4", "1", "x.2", ""), gateway.ObservedStandby))
 	w.same("of copies", r, gateway.RelayResult{Events: 4})
 	done, _, _ := w.judge()
 	w.same("judged", done, 0)
-	live := w.message("5", "1")
-	live.OwnHop, live.HopsMax = true, 1
-	conv := w.heard(live) // the copy was no hop
+	conv := w.heard(w.message("5", "1"))
 	c, err := w.l.Conversation(w.ctx, conv, 100)
 	w.must(err)
 	w.same("last seq", c.LastSeq, int64(1))

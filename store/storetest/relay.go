@@ -197,24 +197,47 @@ func relayIdentities(w *world) {
 	w.balanced()
 }
 
-func relayHops(w *world) {
-	hop := func(id string) gateway.RelayResult {
-		it := w.message(id, "1")
-		it.OwnHop, it.HopsMax = true, 2
-		return w.relay(it)
+// A conversation that is answered and goes on as fast as machines do is stopped; one
+// with any pause between, or without answers, is not.
+func relayLoops(w *world) {
+	loop := gateway.Loop{Turns: 3, Within: 2 * time.Second, Rest: time.Hour}
+	ask := func(id, who string) gateway.RelayResult {
+		return w.batch(&gateway.RelayBatch{Loop: loop, Payloads: []gateway.RelayedPayload{w.payload(w.message(id, who))}})
 	}
-	for i, want := range []int{1, 1, 0, 0} {
-		w.same(fmt.Sprintf("events of hop %d", i+1), hop(fmt.Sprint(i)).Events, want)
+	turn := func(id, who string, think time.Duration) gateway.RelayResult {
+		r := ask(id, who)
+		w.answer(r.Pending[0], done("x"))
+		if len(r.Braked) == 0 {
+			w.send(r.Pending[0].Conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w." + id})
+		}
+		w.later(think)
+		return r
 	}
-	s, err := w.l.PayloadState(w.ctx, w.pos)
+	for i := range 12 {
+		think := time.Second
+		if i%3 == 2 {
+			think = 3 * time.Second // somebody reads
+		}
+		w.same("a person", len(turn(fmt.Sprintf("p%d", i), "1", think).Braked), 0)
+	}
+	for i := range 12 {
+		w.same("without answers", len(ask(fmt.Sprintf("q%d", i), "2").Braked), 0)
+	}
+	var r gateway.RelayResult
+	for i := range 4 {
+		w.same("turns so far", len(r.Braked), 0)
+		ask(fmt.Sprintf("r%d-again", i), "4") // of another conversation
+		r = turn(fmt.Sprintf("r%d", i), "3", 100*time.Millisecond)
+	}
+	want := []gateway.Brake{{Scope: gateway.BrakeConversation, Name: r.Pending[0].Conv, At: w.now.Add(-100 * time.Millisecond), By: "gateway", Reason: "loop"}}
+	w.same("stopped", r.Braked, want)
+	brakes, err := w.l.Brakes(w.ctx)
 	w.must(err)
-	w.same("item over the limit", [2]string{string(s.Items[0].State), s.Items[0].Reason}, [2]string{"ignored", "hop_limit"})
-	w.same("a customer's message", w.relay(w.message("x", "1")).Events, 1)
-	w.later(10*time.Minute + time.Second)
-	w.same("hop after a rest", hop("4").Events, 1)
-	w.same("a known hop", hop("4").Duplicates, 1)
-	w.same("second hop", hop("5").Events, 1)
-	w.same("third hop", hop("6").Events, 0)
+	w.same("in the ledger", brakes, want)
+	w.same("counted", w.counter("loops"), int64(1))
+	log, err := w.l.AuditLog(w.ctx, 1)
+	w.must(err)
+	w.same("audit", log[0].What+" "+log[0].Target+" "+log[0].By, "pause conversation "+r.Pending[0].Conv+" gateway")
 	w.balanced()
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// learned takes in conversations that the relay stopped as loops, after its commit:
+// before the rows that it made are handed to the gates. If we die in between, they are
+// read at the next start.
+func (b *brakes) learned(list []gateway.Brake) {
+	b.mu.Lock()
+	for _, br := range list {
+		b.on[brakeKey{br.Scope, br.Name}] = br
+	}
+	b.mu.Unlock()
+	for _, br := range list {
+		b.a.o.Log.Warn("brake.set", zap.String("scope", string(br.Scope)), zap.String("name", br.Name), zap.Bool("paused", true),
+			zap.String("by", br.By), zap.String("reason", br.Reason))
+	}
+	for _, g := range b.a.broker.gates {
+		g.Braked()
+	}
+	select {
+	case b.looped <- struct{}{}:
+	default:
+	}
+}
+
+// restPoll bounds the wait for the end of a rest: the clock may be set forward.
+const restPoll = time.Minute
+
+// rest lets loops go that have rested, until ctx ends.
+func (b *brakes) rest(ctx context.Context) error {
+	after := b.a.o.Config.Loop.Rest
+	for {
+		wait := restPoll
+		now := b.a.o.Now()
+		for _, br := range b.list() {
+			if br.Reason != gateway.BrakeLoop || after <= 0 {
+				continue
+			}
+			left := br.At.Add(after).Sub(now)
+			if left > 0 {
+				wait = min(wait, left)
+				continue
+			}
+			err := b.set(ctx, gateway.Brake{Scope: br.Scope, Name: br.Name, At: now, By: gateway.BrakeByGateway, Reason: "rested"}, false)
+			if err != nil && ctx.Err() == nil {
+				b.a.o.Log.Error("brake.failed", zap.Error(err))
+				wait = min(wait, time.Second)
+			}
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-b.looped:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}

@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+)
+
+// pulse is how fast a conversation turns. It is not kept: a run that a restart cuts in
+// two is found a run later.
+type pulse struct {
+	asked    int64 // when somebody wrote what began the turn
+	answered int64 // when an application's answer to it began to leave
+	turns    int   // fast ones in a row
+}
+
+// beats notes that an application's message leaves. A conversation that is not in
+// memory has not been asked just now.
+func (b *ledgerBook) beats(m *message, at time.Time) {
+	if t := b.talks[convKey(m.Conv)]; t != nil && t.conv == m.Conv && m.App != "" && !m.Reply.Type.Harmless() {
+		t.pulse.answered = nanos(at)
+	}
+}
+
+// turn looks whether a message ends a turn, and stops a conversation that turns as fast
+// as machines do. What came without an answer between is one turn with what was before.
+func (w *relayWrite) turn(t *talk, it *gateway.ItemRow) error {
+	rule, p, now := w.b.Loop, &t.pulse, nanos(w.now)
+	if rule.Turns <= 0 || it.Event.Kind != gateway.KindMessage || it.Observed != "" || w.b.Run != "" || w.b.Again {
+		return nil
+	}
+	if p.asked > 0 && p.answered < p.asked && now-p.asked <= int64(rule.Within) {
+		return nil
+	}
+	if p.asked > 0 && p.answered >= p.asked && now-p.asked <= int64(rule.Within) {
+		p.turns++
+	} else {
+		p.turns = 0
+	}
+	if p.asked = now; p.turns < rule.Turns {
+		return nil
+	}
+	p.turns = 0
+	b := gateway.Brake{Scope: gateway.BrakeConversation, Name: t.conv, At: w.now, By: gateway.BrakeByGateway, Reason: gateway.BrakeLoop}
+	n, err := w.c.exec("INSERT INTO brake (scope, name, at, by, reason) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		string(b.Scope), b.Name, b.At, b.By, b.Reason)
+	if err != nil || n == 0 {
+		return err
+	}
+	w.l.book.add(prefixOther+"loops", 1)
+	w.res.Braked = append(w.res.Braked, b)
+	return audit(w.c, w.now, b.By, "pause", string(b.Scope)+" "+b.Name)
+}
