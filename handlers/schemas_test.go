@@ -35,7 +35,7 @@ func TestSchemas(t *testing.T) {
 	if res, _ := f.send(t, http.MethodPost, "/schemas/event.json", []byte("{}"), nil); res.StatusCode != 405 {
 		t.Errorf("POST: %d", res.StatusCode)
 	}
-	if len(schema.Files()) != 3 {
+	if len(schema.Files()) != 4 {
 		t.Errorf("%d schemas", len(schema.Files()))
 	}
 }

@@ -94,7 +94,7 @@ func TestOpenOffers(t *testing.T) {
 		t.Fatalf("%d open offers, %v; want %d", len(open), err, n)
 	}
 	for i, o := range open {
-		if want := (gateway.OpenOffer{Conv: convID(i), Delivery: offers[i].Pending.Event, Round: i % 4, Seq: uint64(i) + 1}); o != want {
+		if want := (gateway.OpenOffer{Account: account, Conv: convID(i), Delivery: offers[i].Pending.Event, Round: i % 4, Seq: uint64(i) + 1}); o != want {
 			t.Fatalf("open offer %d: %+v, want %+v", i, o, want)
 		}
 	}
