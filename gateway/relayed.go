@@ -123,6 +123,10 @@ type RelayResult struct {
 	Ended      int // takeovers that are over, by the end of a session
 	// Braked are conversations that were stopped as loops.
 	Braked []Brake
+	// LastN is the highest N given: the Events made here are the last ones up to it.
+	LastN int64
+	// Buried are the dead letters made, of items and payloads.
+	Buried []DeadLetter
 	// Merged are the merges of which the younger conversation has something left, or
 	// had messages for later, which moved; in order.
 	Merged []Merge

@@ -27,6 +27,11 @@ type Sums struct {
 // AppSums are the sums of one application.
 type AppSums struct{ Wanted, Settled, Dead, Dropped, Erased, Pending int64 }
 
+// AppCounts are what is counted of an application beside its sums, for ever: tries
+// spent, answers to events that were settled by then, and those among them of which
+// the watchdog had taken the event away.
+type AppCounts struct{ Tries, Late, Overrun int64 }
+
 // Broken returns a sentence for every equation that does not hold; none means
 // that nothing vanished.
 func (s *Sums) Broken() []string {

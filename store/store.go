@@ -347,6 +347,8 @@ type AdminLedger interface {
 	// Counters are the other counts: late, bad_answer, out_of_order, overrun,
 	// parked, ... by name.
 	Counters(ctx context.Context) (map[string]int64, error)
+	// AppCounts are kept counts by application, cheap.
+	AppCounts(ctx context.Context) (map[string]gateway.AppCounts, error)
 	PayloadState(ctx context.Context, pos int64) (PayloadStatus, error)
 	// Dead lists dead letters, newest first. With 100,000 of them a page takes
 	// milliseconds, whatever the filter.

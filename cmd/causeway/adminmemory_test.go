@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -258,6 +259,38 @@ func (m *memoryAPI) SetBrake(_ context.Context, scope gateway.BrakeScope, name, 
 	}
 	return gateway.ErrNotFound
 }
+
+// Tail tells one line of each sort, and then the gateway ends.
+func (m *memoryAPI) Tail(f gateway.TailFilter) (admin.TailReader, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return &sampleTail{text: f.Text}, err
+}
+
+type sampleTail struct{ text, told bool }
+
+func (s *sampleTail) Next(context.Context) ([]gateway.TailLine, error) {
+	if s.told {
+		return nil, io.EOF
+	}
+	s.told = true
+	later := func(ms int) time.Time { return sampleTime.Add(time.Duration(ms) * time.Millisecond) }
+	lines := []gateway.TailLine{
+		{At: sampleTime, What: gateway.TailRelayed, Apps: []string{"support", "watch"}, Account: "shop-a", Conv: sampleConv, Kind: gateway.KindMessage, Seq: 7, State: "live", Text: "SECRET TEXT"},
+		{At: later(12), What: gateway.TailSettled, Apps: []string{"support"}, Conv: sampleConv, Seq: 7, State: "pending", Reason: "retry", Tries: 1, Build: "1.4.2"},
+		{At: later(1012), What: gateway.TailSettled, Apps: []string{"support"}, Conv: sampleConv, Seq: 7, State: "settled", Reason: "done", Tries: 2, Build: "1.4.2"},
+		{At: later(1015), What: gateway.TailAttempted, Apps: []string{"support"}, Account: "shop-a", Conv: sampleConv, Message: sampleMessage, State: "accepted", Tries: 1, TookMS: 81},
+		{At: later(2000), What: gateway.TailLate, Apps: []string{"watch"}, Conv: sampleConv},
+		{At: later(3000), What: gateway.TailDead, Apps: []string{"watch"}, Conv: sampleConv, Seq: 7, State: "event", Reason: "trie\x1b", Tries: 4, Dead: sampleDead},
+		{At: later(3000), What: gateway.TailMissed, Missed: 1200},
+	}
+	if !s.text {
+		lines[0].Text = ""
+	}
+	return lines, nil
+}
+
+func (s *sampleTail) Close() {}
 
 func (m *memoryAPI) Conversation(_ context.Context, conv string, _ int) (*gateway.Conversation, error) {
 	err := m.enter()

@@ -102,3 +102,31 @@ func amount[N ~int | ~int64](n N, one, many string) string {
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
+
+// short prints a number in at most five characters.
+func short(n int64) string {
+	switch {
+	case n < 100_000:
+		return count(n)
+	case n < 10_000_000:
+		return count(n/1000) + "k"
+	}
+	return count(n/1_000_000) + "M"
+}
+
+// age is how long ago at was, in its largest unit; "-" for none.
+func age(now time.Time, at *time.Time) string {
+	if at == nil {
+		return "-"
+	}
+	d := max(now.Sub(*at), 0)
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}

@@ -77,8 +77,9 @@ func sampleAPI() *memoryAPI {
 		},
 		apps: []admin.ApplicationState{
 			{Name: "support", Kinds: []string{"message"}, Accounts: []string{"shop-a", "corp-a"}, Replies: true,
-				Pending: 12, Offered: 3, Unacked: 2, Workers: 4, Oldest: &oldest},
-			{Name: "faq", Kinds: []string{"message", "change"}, Replies: true, Paused: true, PausedBy: "ops", PausedAt: &paused, Pending: 120},
+				Pending: 12, Offered: 3, Ready: 1, Unacked: 2, Waiting: 9, Workers: 4, Oldest: &oldest,
+				Rate: 11.25, Retrying: 1, Dead: 3, Tries: 1234567, Late: 2, Overrun: 1, Builds: []string{"1.4.2", "1.4.1"}},
+			{Name: "faq", Kinds: []string{"message", "change"}, Replies: true, Paused: true, PausedBy: "ops", PausedAt: &paused, Pending: 120, Waiting: 120},
 			{Name: "watch", Kinds: []string{"message"}, Pending: 1},
 			{Name: "echo", Builtin: "echo", Kinds: []string{"message"}, Replies: true, Tripped: true, TrippedAt: &paused, ProbeAt: &probe, Blocked: 2, Pending: 31},
 		},

@@ -13,6 +13,7 @@ import (
 // The answers of the admin API as the tables read them; --json prints what came.
 type (
 	appList struct {
+		At   time.Time                `json:"at"`
 		Apps []admin.ApplicationState `json:"apps"`
 	}
 	deadList struct {

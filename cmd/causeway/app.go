@@ -18,6 +18,7 @@ import (
 	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/gateway/relay"
+	live "github.com/causewayhq/causeway/gateway/tail"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/wecom"
 	"github.com/causewayhq/causeway/store"
@@ -72,6 +73,8 @@ type app struct {
 	creds     *credentials
 	turns     turns
 	puller    *wecom.Puller
+	activity  *activity
+	tail      *live.Hub
 
 	public, admin net.Listener
 	tls           publicTLS
@@ -126,11 +129,12 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 // wire connects the stages: each knows only the few methods it needs.
 func (a *app) wire() {
 	o := a.o
+	a.activity, a.tail = newActivity(o.Now), live.New()
 	a.broker = newBroker(a)
 	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary, a.rest)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick() },
-		Merged:   a.broker.merged,
+		Merged: a.broker.merged, Attempted: a.tailAttempted,
 		Accounts: a.ledger, Limits: a.limits, Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
 		Stopped: a.brakes.silenced,
 		Window:  a.dir.window, Windows: a.ledger,
@@ -171,6 +175,7 @@ func (a *app) Run(ctx context.Context) error {
 		g.Go(func() error { return a.parts.run(gctx, name, f) })
 	}
 	run("probe", a.probe)
+	run("tail", a.tail.Run)
 	if !a.o.RelayOff {
 		run("relay", a.relay.Run)
 	}

@@ -183,6 +183,7 @@ func (b *broker) settled(list []gateway.Settled) {
 	for _, g := range b.gates {
 		g.Settled(list)
 	}
+	b.a.settled(list)
 	var convs []string
 	for i := range list {
 		if list[i].Messages > 0 {
@@ -202,7 +203,10 @@ func (b *broker) tripped(app string) bool {
 }
 
 // resolved is told what a gate decided by itself.
-func (b *broker) resolved(gateway.Settled) { b.a.publisher.Kick() }
+func (b *broker) resolved(s gateway.Settled) {
+	b.a.settled([]gateway.Settled{s})
+	b.a.publisher.Kick()
+}
 
 // merged tells the gates which conversations became one; rows committed with it are
 // handed to them afterwards.

@@ -19,8 +19,13 @@ func (c *cli) appsCommand() *cobra.Command {
 		Short: "List the applications: what waits, who works, what is paused",
 		Long: `List the applications: what waits, who works, what is paused.
 
-PENDING are events that wait for their verdict, OFFERED those of them that are
-in the gate, UNACKED those a worker has in hand, WORKERS the pulls that wait.`,
+READY are events that a worker may have now, BUSY those a worker has in hand, WAIT the
+others that wait for their verdict: behind one of their conversation, for their next
+try, or for what is stopped. OLDEST is the age of the oldest of all these, RATE how many
+were settled per second over the last minute. TRIES are tries spent in all, DEAD open
+dead letters of events, LATE answers to events that were settled by then, OVER those of
+them that came after the watchdog, BOTS pulls that wait for work. BUILDS are what the
+workers of the last ten minutes call themselves.`,
 		Example: "  causeway apps\n  causeway apps --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -31,14 +36,20 @@ in the gate, UNACKED those a worker has in hand, WORKERS the pulls that wait.`,
 
 func printApps(w io.Writer, list appList) {
 	rows := make([][]string, 0, len(list.Apps))
+	wants := make([][]string, 0, len(list.Apps))
 	for _, a := range list.Apps {
 		rows = append(rows, []string{
-			a.Name, appState(a), count(a.Pending), count(a.Offered), count(a.Unacked), appWorkers(a),
-			orDash(minuteOf(a.Oldest)), appFilter(a),
+			printable(a.Name, 16), appState(a), short(a.Ready), short(a.Unacked), short(a.Waiting), age(list.At, a.Oldest), strconv.FormatFloat(a.Rate, 'f', 1, 64),
+			short(a.Tries), short(a.Dead), short(a.Late), short(a.Overrun), appWorkers(a),
 		})
+		wants = append(wants, []string{a.Name, appFilter(a), orDash(printable(strings.Join(a.Builds, ", "), 30))})
 	}
 	table(w, "no applications are configured",
-		[]string{"NAME", "STATE", "PENDING", "OFFERED", "UNACKED", "WORKERS", "OLDEST", "WANTS"}, rows)
+		[]string{"APP", "STATE", "READY", "BUSY", "WAIT", "OLDEST", "RATE", "TRIES", "DEAD", "LATE", "OVER", "BOTS"}, rows)
+	if len(wants) > 0 {
+		_, _ = fmt.Fprintln(w)
+		table(w, "", []string{"APP", "WANTS", "BUILDS"}, wants)
+	}
 	for _, a := range list.Apps {
 		if a.Paused {
 			_, _ = fmt.Fprintf(w, "\n%s is paused since %s by %s; `causeway resume app %s` lets it go on.\n",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"sort"
 	"time"
 
@@ -235,64 +234,4 @@ func checkApplication(d *diagnosis, app *admin.ApplicationState) {
 		}
 		d.add("error", "events wait and no worker asks for them", app.Name, app.Pending, since, "start a worker for "+app.Name)
 	}
-}
-
-// Applications shows every application as it stands.
-func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, error) {
-	sums, err := x.a.ledger.Sums(ctx)
-	if err != nil {
-		return nil, err
-	}
-	breakers, err := x.a.ledger.Breakers(ctx)
-	if err != nil {
-		return nil, err
-	}
-	stuck, err := x.a.ledger.Stuck(ctx, x.a.o.Now())
-	if err != nil {
-		return nil, err
-	}
-	out := make([]admin.ApplicationState, 0, len(x.a.dir.apps))
-	for i := range x.a.dir.apps {
-		app := &x.a.dir.apps[i]
-		s := admin.ApplicationState{Name: app.Name, Builtin: app.Builtin, Accounts: app.Accounts, Replies: app.Replies,
-			Kinds: kindNames(app.Kinds), Pending: sums.Apps[app.Name].Pending, Bridge: x.a.bridgeState(app.Name)}
-		for _, b := range x.a.brakes.list() {
-			if b.Scope == gateway.BrakeApp && b.Name == app.Name {
-				at := b.At
-				s.Paused, s.PausedBy, s.PausedAt = true, b.By, &at
-			}
-		}
-		for _, t := range stuck {
-			if t.What == "pending" && t.Name == app.Name {
-				since := t.Since
-				s.Oldest = &since
-			}
-		}
-		for _, t := range stuck {
-			if t.What == "blocked" && t.Name == app.Name {
-				s.Blocked = t.Count
-			}
-		}
-		for i := range breakers {
-			if b := &breakers[i]; b.App == app.Name && x.a.broker.tripped(app.Name) {
-				s.Tripped, s.TrippedAt, s.ProbeAt = true, &b.Since, &b.ProbeAt
-			}
-		}
-		if state, err := x.a.broker.GateState(ctx, app.Name); err == nil {
-			s.Offered, s.Unacked, s.Workers = int64(state.Messages), int64(state.Unacked), state.Pulls //nolint:gosec // a count of messages
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
-func kindNames(kinds []gateway.Kind) []string {
-	if len(kinds) == 0 {
-		kinds = []gateway.Kind{gateway.KindMessage}
-	}
-	out := make([]string, len(kinds))
-	for i, k := range kinds {
-		out[i] = fmt.Sprint(k)
-	}
-	return out
 }

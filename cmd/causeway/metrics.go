@@ -22,6 +22,7 @@ func (a *app) registerMetrics() {
 		newPullCollector(a.puller.State),
 		newBridgeCollector(a.bridges),
 		newPolicyCollector(a),
+		newAppCollector(a),
 	)
 }
 

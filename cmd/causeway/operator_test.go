@@ -30,6 +30,7 @@ func TestOperatorCommands(t *testing.T) {
 		deeds []string
 	}{
 		{name: "apps", args: []string{"apps"}},
+		{name: "tail", args: []string{"tail", "--account", "shop-a"}, code: exitUnreachable},
 		{name: "archive-ls", args: []string{"archive", "ls"}},
 		{name: "archive-ls-more", args: []string{"archive", "ls", "--limit", "1"}},
 		{name: "archive-ls-none", args: []string{"archive", "ls", "--endpoint", "nowhere"}},

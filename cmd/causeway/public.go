@@ -141,4 +141,5 @@ func (a *app) relayed(r gateway.RelayResult) {
 	if r.Media > 0 {
 		a.fetcher.Kick()
 	}
+	a.tailRelayed(r)
 }

@@ -36,18 +36,6 @@ type exhausted struct {
 	done chan error
 }
 
-// Stats are the gate's own numbers.
-type Stats struct {
-	Places  int // conversations with something pending
-	Open    int // offers in the stream
-	Ready   int
-	Waiting int // retries and places not free yet
-	Behind  int // wait for a conversation that was merged into theirs
-	Held    int // of accounts and conversations that are stopped
-	Paused  bool
-	Tripped bool
-}
-
 func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
 
 func (m *mailbox) put(f func(*letters)) {
@@ -154,8 +142,7 @@ func (g *Gate) take() {
 		g.braked()
 	}
 	for _, c := range l.waiters {
-		c <- Stats{Places: len(g.places), Open: g.open, Ready: g.ready.Len(), Waiting: g.later.Len(), Behind: g.count(placeBehind),
-			Held: g.count(placeHeld), Paused: g.paused, Tripped: g.breaker.tripped()}
+		c <- g.stats()
 	}
 }
 

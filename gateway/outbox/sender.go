@@ -54,6 +54,9 @@ type SenderOptions struct {
 	Shares func(account string, share gateway.Share) []string
 	// Changed is called when a message or attempt changed; it must be quick.
 	Changed func()
+	// Attempted is told how an attempt ended, when that is stored; it must be quick.
+	// Nil for nobody.
+	Attempted func(m *gateway.Message, out *gateway.Outcome, took time.Duration)
 	// Merged is told which conversations an answer of a platform showed to be one,
 	// after the commit; it must be quick. Nil for nobody.
 	Merged func([]gateway.Merge)
@@ -127,6 +130,9 @@ func NewSender(o SenderOptions) *Sender {
 	}
 	if o.Changed == nil {
 		o.Changed = func() {}
+	}
+	if o.Attempted == nil {
+		o.Attempted = func(*gateway.Message, *gateway.Outcome, time.Duration) {}
 	}
 	if o.Merged == nil {
 		o.Merged = func([]gateway.Merge) {}

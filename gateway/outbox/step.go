@@ -228,6 +228,7 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	s.o.Log.Info("message.attempted", zap.String("message", m.ID), zap.String("conv", m.Conv), zap.String("account", m.Account),
 		zap.Int("attempt", a.N), zap.Int("part", m.Part), zap.String("outcome", string(out.Kind)), zap.String("code", out.Code),
 		zap.Duration("took", time.Since(started)))
+	s.o.Attempted(m, &out, time.Since(started))
 	s.o.Changed()
 	return s.o.Now()
 }

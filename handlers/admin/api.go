@@ -149,16 +149,34 @@ type ApplicationState struct {
 	// Blocked counts events that hold their conversation although their tries are
 	// spent.
 	Blocked int64 `json:"blocked"`
-	// Pending counts events that wait, Offered those of them in the gate now,
-	// Unacked those handed to a worker; Workers counts waiting pulls.
+	// Pending counts events that wait for their verdict: Offered are those of them
+	// in the gate now, which are Ready for a worker or handed to one, Unacked, and
+	// Waiting the others, behind one of their conversation, for their time, or for
+	// what is stopped. Workers counts waiting pulls.
 	Pending int64 `json:"pending"`
 	Offered int64 `json:"offered"`
+	Ready   int64 `json:"ready"`
 	Unacked int64 `json:"unacked"`
+	Waiting int64 `json:"waiting"`
 	Workers int   `json:"workers"`
-	// Oldest is when the oldest waiting event was received.
+	// Oldest is when the oldest waiting event was received; not there while the
+	// gate does not run.
 	Oldest *time.Time `json:"oldest,omitempty"`
 	// Bridge is set when the application is a URL.
 	Bridge *BridgeState `json:"bridge,omitempty"`
+	// Rate is settled events per second over the last minute.
+	Rate float64 `json:"rate"`
+	// Retrying counts conversations whose next event has failed before.
+	Retrying int `json:"retrying"`
+	// Since the store was made: events given up that nobody requeued or dropped,
+	// tries spent, answers that came late, and those of them after the watchdog.
+	Dead    int64 `json:"dead"`
+	Tries   int64 `json:"tries"`
+	Late    int64 `json:"late"`
+	Overrun int64 `json:"overrun"`
+	// Builds are what the workers that answered in the last ten minutes call
+	// themselves, latest first, at most eight.
+	Builds []string `json:"builds"`
 }
 
 // BridgeState is how the calls to an application's URL are.
@@ -236,4 +254,17 @@ type Adopter interface {
 	// Adopt empties our streams in the broker and makes them this store's.
 	// gateway.ErrConflict when they are this store's already.
 	Adopt(ctx context.Context, by string) error
+}
+
+// Tails is an API that tells what happens, as it happens. It is optional.
+type Tails interface {
+	// Tail begins to listen; gateway.ErrUnavailable when too many do already.
+	Tail(f gateway.TailFilter) (TailReader, error)
+}
+
+// TailReader is one who listens.
+type TailReader interface {
+	// Next waits for lines; io.EOF when the process ends.
+	Next(ctx context.Context) ([]gateway.TailLine, error)
+	Close()
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"github.com/gin-gonic/gin"
+	"time"
 )
 
 func (r *router) apps(c *gin.Context) {
@@ -11,8 +12,9 @@ func (r *router) apps(c *gin.Context) {
 	}
 	found, err := r.API.Applications(c.Request.Context())
 	r.answer(c, struct {
+		At   time.Time          `json:"at"` // now, so that ages can be told
 		Apps []ApplicationState `json:"apps"`
-	}{list(found)}, err)
+	}{r.Now().UTC(), list(found)}, err)
 }
 
 // adopt takes over the streams of another store.

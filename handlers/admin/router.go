@@ -35,6 +35,7 @@ type router struct {
 //	POST /api/v1/dead/requeue                   operator; the same filters; ?limit dry_run
 //	POST /api/v1/dead/{id}/drop, /dead/drop     admin; {"reason": "…"}, filters, ?limit dry_run
 //	GET  /api/v1/apps                           viewer
+//	GET  /api/v1/tail                           viewer; ?app account conv kind; ?text=1 operator, audited; server-sent events
 //	POST /api/v1/apps/{name}/pause, /resume     operator
 //	GET  /api/v1/brakes                         viewer; what is stopped
 //	POST /api/v1/brakes/{scope}/{name}/pause    operator; and /resume. Scope app, account,
@@ -114,6 +115,9 @@ func NewRouter(o Options) http.Handler {
 	admin.GET("/audit", r.audit)
 	if a, ok := o.API.(Adopter); ok {
 		admin.POST("/adopt", r.adopt(a))
+	}
+	if a, ok := o.API.(Tails); ok {
+		viewer.GET("/tail", r.tail(a))
 	}
 	r.queueRoutes(viewer, operator)
 	if a, ok := o.API.(Answers); ok {

@@ -170,9 +170,13 @@ const (
 	prefixOther      = "other."
 	countMediaWanted = "media.wanted"
 	prefixMedia      = "media."
+	prefixSeen       = "seen."
 )
 
 func appCount(app, what string) string { return prefixApp + app + "." + what }
+
+// seenCount names what is counted of an application beside the sums.
+func seenCount(app, what string) string { return prefixSeen + app + "." + what }
 
 // sumState is the state under which a message is counted.
 func sumState(s gateway.MessageState) gateway.MessageState {

@@ -36,6 +36,9 @@ func (l *Ledger) Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time
 			items: bulk{text: l.texts.item}, payloads: bulk{text: l.texts.payload}, pending: bulk{text: l.texts.pending}}
 		err := w.run()
 		res = w.res
+		if res.Events > 0 {
+			res.LastN = l.book.events
+		}
 		return err
 	})
 	if err != nil {
@@ -255,8 +258,17 @@ func (w *relayWrite) payload(p *gateway.RelayedPayload, tally itemTally) error {
 	}
 	w.l.book.add(prefixPayload+string(state), 1)
 	if p.State == gateway.PayloadDead {
-		_, err = w.l.bury(w.c, w.now, &gateway.DeadLetter{Kind: "payload", Reason: reason, Detail: p.Detail,
+		err = w.bury(&gateway.DeadLetter{Kind: "payload", Reason: reason, Detail: p.Detail,
 			Platform: p.Platform, Payload: payloadID(p), Pos: p.Pos, Item: -1})
+	}
+	return err
+}
+
+// bury writes a dead letter and tells of it.
+func (w *relayWrite) bury(d *gateway.DeadLetter) (err error) {
+	d.At = w.now
+	if d.ID, err = w.l.bury(w.c, w.now, d); err == nil {
+		w.res.Buried = append(w.res.Buried, *d)
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gatew
 	w.l.book.add(countItemDecoded, 1)
 	w.l.book.add(prefixItem+string(state), 1)
 	if state == gateway.ItemDead {
-		_, err := w.l.bury(w.c, w.now, &gateway.DeadLetter{Kind: "item", Reason: reason, Detail: detail,
+		err := w.bury(&gateway.DeadLetter{Kind: "item", Reason: reason, Detail: detail,
 			Platform: p.Platform, Account: it.Event.Account, Payload: payloadID(p), Pos: p.Pos, Item: it.Index, Event: it.Event.ID})
 		if err != nil {
 			return "", err

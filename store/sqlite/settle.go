@@ -100,10 +100,14 @@ func (w *settleWrite) late(app, event, run string) error {
 	}
 	w.l.book.add(prefixOther+"late", 1)
 	var reason string
-	_, err := w.c.one("SELECT s.reason FROM event e JOIN settled s ON s.n = e.n AND s.app = ? WHERE e.id = ? AND e.run = ?",
+	found, err := w.c.one("SELECT s.reason FROM event e JOIN settled s ON s.n = e.n AND s.app = ? WHERE e.id = ? AND e.run = ?",
 		func(r row) { reason = r.str(0) }, app, eventKey(event), run)
+	if found { // else it never wanted the event, and any name may be in a subject
+		w.l.book.add(seenCount(app, "late"), 1)
+	}
 	if reason == gateway.ReasonWatchdog {
 		w.l.book.add(prefixOther+"overrun", 1)
+		w.l.book.add(seenCount(app, "overrun"), 1)
 	}
 	return err
 }
@@ -119,6 +123,9 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pend
 		}
 	}
 	out.Was, out.Decision = was, d
+	if spent := d.Tries - was.Tries; spent > 0 {
+		w.l.book.add(seenCount(was.App, "tries"), int64(spent))
+	}
 	switch d.State {
 	case gateway.EventPending:
 		p := was

@@ -103,6 +103,28 @@ func (l *Ledger) Counters(ctx context.Context) (map[string]int64, error) {
 	return out, err
 }
 
+// AppCounts are what is counted of the applications beside the sums.
+func (l *Ledger) AppCounts(ctx context.Context) (map[string]gateway.AppCounts, error) {
+	out := make(map[string]gateway.AppCounts)
+	err := l.r.read(ctx, func(c *conn) error {
+		return c.query("SELECT name, value FROM counter WHERE name > ? AND name < ?", func(r row) error {
+			app, what, _ := strings.Cut(strings.TrimPrefix(r.str(0), prefixSeen), ".")
+			n := out[app]
+			switch what {
+			case "tries":
+				n.Tries = r.int(1)
+			case "late":
+				n.Late = r.int(1)
+			case "overrun":
+				n.Overrun = r.int(1)
+			}
+			out[app] = n
+			return nil
+		}, prefixSeen, prefixSeen+"~")
+	})
+	return out, err
+}
+
 // addSum adds n to the field of s that a kept count's name stands for.
 func addSum(s *gateway.Sums, name string, n int64) {
 	if rest, ok := strings.CutPrefix(name, prefixApp); ok {

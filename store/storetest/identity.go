@@ -195,7 +195,7 @@ func relayObserved(w *world) {
 	}
 	r := w.relay(copied(w.message("1", "1"), gateway.ObservedHistory), copied(w.message("2", "1"), gateway.ObservedStandby),
 		copied(w.status("3", "1", "x.1", "", gateway.StatusSent), gateway.ObservedStandby), copied(w.echo("4", "1", "x.2", ""), gateway.ObservedStandby))
-	w.same("of copies", r, gateway.RelayResult{Events: 4})
+	w.same("of copies", r, gateway.RelayResult{Events: 4, LastN: r.LastN})
 	done, _, _ := w.judge()
 	w.same("judged", done, 0)
 	conv := w.heard(w.message("5", "1"))
