@@ -246,7 +246,7 @@ func devProblem(m *gateway.ConversationMessage) string {
 			return fmt.Sprintf("is %s: %s", m.State, m.Reason)
 		}
 		return "is " + string(m.State)
-	case gateway.MessageWaiting, gateway.MessageSending, gateway.MessageAccepted:
+	case gateway.MessageWaiting, gateway.MessageSending, gateway.MessageAccepted, gateway.TaskPartial:
 	}
 	return ""
 }

@@ -90,3 +90,41 @@ func TestWorkerFrozen(t *testing.T) {
 		t.Errorf("%d unknown messages", unknown)
 	}
 }
+
+// A worker that is asked to stop hands back what it cannot end within its grace, and
+// no try is spent: the event has one, and goes to the next worker at once, before
+// the later one of its conversation.
+func TestWorkerLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 30s, tries: 1}\n"})
+	w.start("")
+	w.up()
+	began := make(chan string, 10)
+	leave := w.bot(func(ctx context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		began <- ev.Text
+		<-ctx.Done() // longer than any grace
+		return nil, ctx.Err()
+	}, 4)
+	w.says(customer(1), "first")
+	<-began
+	w.says(customer(1), "second")
+	leave()
+	w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		began <- ev.Text
+		return worker.Text(ev.Text), nil
+	}, 4)
+	for _, want := range []string{"first", "second"} {
+		select {
+		case got := <-began:
+			if got != want {
+				t.Errorf("the next worker got %q, want %q", got, want)
+			}
+		case <-time.After(20 * time.Second): // before ack_wait
+			t.Fatalf("%q was not handed back", want)
+		}
+	}
+	w.settled(30 * time.Second)
+	if app := w.sums().Apps["echo"]; app.Settled != 2 || app.Dead != 0 {
+		t.Errorf("settled %d, dead %d", app.Settled, app.Dead)
+	}
+}
