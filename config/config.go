@@ -33,6 +33,8 @@ type Config struct {
 	Accounts []Account `yaml:"accounts,omitempty" validate:"dive"`
 	// Pools let several accounts send as one.
 	Pools []Pool `yaml:"pools,omitempty" validate:"dive"`
+	// Results are receivers that are told by HTTP what became of messages.
+	Results []Receiver `yaml:"results,omitempty" validate:"dive"`
 	// Send is how messages that certainly were not sent are tried again.
 	Send Retry `yaml:"send"`
 	// Applications are the consumers of events.

@@ -20,6 +20,7 @@ func (c *Config) rules() []FieldError {
 	r.accounts(c)
 	r.sending(c)
 	r.pools(c)
+	r.results(c)
 	r.applications(c)
 	r.adminURL(c)
 	return r.out

@@ -62,3 +62,10 @@ type Change struct {
 	Echo       Judgement `json:"echo,omitempty"`
 	ExternalID string    `json:"external_id,omitempty"`
 }
+
+// Result is a change of a message as receivers of results are told of it.
+type Result struct {
+	Change
+	// Callback names the receiver that is told, instead of all.
+	Callback string
+}

@@ -29,6 +29,19 @@ type QueueLedger interface {
 	ResolveMessage(ctx context.Context, r Resolve, by string, now time.Time) (conv string, err error)
 }
 
+// ResultLedger feeds the receivers of results.
+type ResultLedger interface {
+	// ResultsFrom is a receiver's place; one that was never seen is put at the end,
+	// durable.
+	ResultsFrom(ctx context.Context, receiver string) (n int64, err error)
+	// ResultsAfter lists the changes of messages behind a place, in order of N; last is
+	// how far it looked.
+	ResultsAfter(ctx context.Context, n int64, limit int) (rows []gateway.Result, last int64, err error)
+	// KeepResults moves the place, never back, and counts what was given up as
+	// results_undelivered.
+	KeepResults(ctx context.Context, receiver string, n int64, undelivered int) error
+}
+
 // MessageQuery selects messages; what is left out selects all. The order is that of
 // the key for Key, of the parts for Task, by time due for waiting and sending ones,
 // else the newest first.

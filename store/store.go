@@ -89,6 +89,7 @@ type Ledger interface {
 	OutboxLedger
 	SubmitLedger
 	QueueLedger
+	ResultLedger
 	AdminLedger
 	MediaLedger
 	ProgressLedger

@@ -18,6 +18,7 @@ import (
 	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/gateway/relay"
+	"github.com/causewayhq/causeway/gateway/results"
 	live "github.com/causewayhq/causeway/gateway/tail"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/wecom"
@@ -67,6 +68,7 @@ type app struct {
 	brakes    *brakes
 	parts     *parts
 	replays   *replays
+	results   *results.Deliverer
 	files     *files.Store
 	fetcher   *media.Fetcher
 	uploader  *media.Uploader
@@ -123,6 +125,9 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 		return nil, err
 	}
 	a.wire()
+	if err := a.wireResults(); err != nil {
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -133,7 +138,7 @@ func (a *app) wire() {
 	a.broker = newBroker(a)
 	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary, a.rest)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick() },
+		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick(); a.results.Kick() },
 		Merged: a.broker.merged, Attempted: a.tailAttempted,
 		Accounts: a.ledger, Limits: a.limits, Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
 		Stopped: a.brakes.silenced,
@@ -146,7 +151,7 @@ func (a *app) wire() {
 	}, o.Now)
 	a.judge = outbox.NewJudge(outbox.JudgeOptions{
 		Ledger: a.ledger, Takeover: a.takeover, Wake: a.sender.Wake, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
-		Changed: func() { a.publisher.Kick(); a.publisher.KickStates() },
+		Changed: func() { a.publisher.Kick(); a.publisher.KickStates(); a.results.Kick() },
 	})
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
@@ -185,6 +190,7 @@ func (a *app) Run(ctx context.Context) error {
 	run("puller", a.puller.Run)
 	run("media", a.fetcher.Run)
 	run("uploads", a.uploader.Run)
+	run("results", a.results.Run)
 	run("replays", a.replays.run)
 	run("broker", a.broker.run)
 	err = g.Wait()

@@ -24,6 +24,8 @@ func sideBoundaries() []string {
 		"readmit.verified", "readmit.archived",
 		"replay.read", "replay.relayed", "replay.ending",
 		"submit.checked", "submit.committed",
+		"queue.changing", "queue.changed",
+		"results.posting", "results.posted",
 		"media.stored", "media.committed",
 		"bridge.calling", "bridge.called", "bridge.answering", "bridge.answered",
 		"pull.fetched", "pull.archived",

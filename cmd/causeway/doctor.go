@@ -125,6 +125,11 @@ func (a *app) checkParts(d *diagnosis) {
 		d.add("error", "NATS takes messages of at most "+humanize.IBytes(uint64(got))+"; a longer event would hold its conversation", "nats", 0, time.Time{},
 			"set max_payload of the NATS servers to 1MB or more")
 	}
+	for _, r := range a.results.States() {
+		if !r.Failing.IsZero() && d.now.Sub(r.Failing) > resultsPatience {
+			d.add("warning", "results are not taken: "+r.Word, r.Receiver, int64(r.Open), r.Failing, "mend the receiver; what waits is posted then, each for a day")
+		}
+	}
 	for name, p := range a.parts.snapshot() {
 		if !p.Running {
 			d.add("error", "stopped: "+p.Err, name, 0, p.Since, "restart the gateway")

@@ -96,7 +96,7 @@ func (a *app) checkSubmission(ctx context.Context, s *gateway.Submission, now ti
 	if err := checkTimes(s, now); err != nil {
 		return err
 	}
-	if s.Callback != "" {
+	if s.Callback != "" && !slices.ContainsFunc(a.o.Config.Results, func(r config.Receiver) bool { return r.Name == s.Callback }) {
 		return invalid("callback", "is not the name of one of results in the configuration")
 	}
 	to, err := a.addressee(ctx, s, acc)

@@ -296,3 +296,33 @@ func queueRestart(w *world) {
 	}
 	w.balanced()
 }
+
+// queueResults: a receiver begins with what happens next, its place never goes back, and
+// what it is told of has whom it is for.
+func queueResults(w *world) {
+	accepted := gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "x"}
+	w.send(w.submit(submission("1", "", "before")).Conv, accepted)
+	from, err := w.l.ResultsFrom(w.ctx, "crm")
+	w.must(err)
+	s := submission("2", "", "1")
+	s.Callback = "crm"
+	out := w.submit(s)
+	w.send(out.Conv, accepted)
+	w.relay(w.echo("e1", "3", "other", "")) // what an echo is, is no result
+	w.judge()
+	rows, last, err := w.l.ResultsAfter(w.ctx, from, 10)
+	w.must(err)
+	if len(rows) != 1 || rows[0].Message != out.ID || rows[0].Callback != "crm" || rows[0].Result != "accepted" || rows[0].TaskState != gateway.MessageAccepted || last != rows[0].N+1 {
+		w.Errorf("results to %d: %+v", last, rows)
+	}
+	for _, n := range []int64{last, from} {
+		w.must(w.l.KeepResults(w.ctx, "crm", n, 1))
+	}
+	now, err := w.l.ResultsFrom(w.ctx, "crm")
+	w.must(err)
+	w.same("the place", now, last)
+	w.same("given up", w.counter("results_undelivered"), int64(2))
+	other, err := w.l.ResultsFrom(w.ctx, "other")
+	w.must(err)
+	w.same("another one's", other, last)
+}

@@ -98,6 +98,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"queue/changes race with the sender", queueRaces},
 		{"queue/unknown is resolved", queueResolve},
 		{"queue/begun anew or resumed", queueRestart},
+		{"queue/places of receivers", queueResults},
 		{"evidence/members of a group", evidenceMembers},
 		{"evidence/status before the answer", evidenceFirst},
 		{"evidence/status settles unknown", evidenceUnknown},
