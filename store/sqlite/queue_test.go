@@ -20,16 +20,13 @@ func schedule(t testing.TB, l *Ledger, n int, from time.Time) (ids []string) {
 		err := l.write(context.Background(), false, slice, func(c *conn) error {
 			for i := at; i < min(at+slice, n); i++ {
 				due := from.Add(time.Duration(i) * time.Second)
-				k := &task{due: due, asked: &gateway.Submission{Priority: gateway.DefaultPriority}}
-				conv := strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprintf("%012d", i)) + strings.Repeat("a", 14)
-				if _, err := c.exec(`INSERT INTO conversation (c, conv, platform, account, chat, last_seq, newest_at, hops, hop_at, last_human_at)
-					VALUES (?, ?, 'whatsapp', ?, 'single', 0, 0, 0, 0, 0)`, convKey(conv), conv, fmt.Sprint("shop-", i%10)); err != nil {
-					return err
-				}
-				who, err := l.talkOf(c, conv)
+				s := &gateway.Submission{Platform: "whatsapp", Account: fmt.Sprint("shop-", i%10), Priority: gateway.DefaultPriority,
+					Chat: gateway.Chat{Kind: gateway.ChatSingle, Identities: []gateway.Identity{{Kind: "phone", Value: fmt.Sprint(i)}}}}
+				who, err := l.addressee(c, s, from)
 				if err != nil {
 					return err
 				}
+				k := &task{due: due, asked: s}
 				made, err := l.enqueue(c, who, k, []gateway.Reply{{Type: gateway.ReplyText, Text: "hello"}}, from)
 				if err != nil {
 					return err
