@@ -86,7 +86,7 @@ func TestKillWhileTellingResults(t *testing.T) {
 				w.until(30*time.Second, "the message is taken", func() bool { // by one of the processes
 					var out gateway.Submitted
 					if w.call(http.MethodPost, "/api/v1/messages", json.RawMessage(body), &out) != nil {
-						if p.ended() {
+						if !died && p.ended() {
 							w.start("")
 							w.up()
 							died = true
