@@ -30,10 +30,12 @@ const (
 	JudgedUndecided Judgement = "undecided"
 )
 
-// How long evidence waits for the message it speaks of.
+// How long evidence waits for the message it speaks of. An echo waits only while a
+// message of its conversation is being sent, and longer than a call takes: taken for a
+// colleague's, our own would hold every reply, and nothing else leaves meanwhile.
 const (
 	ParkStatus = 10 * time.Minute
-	ParkEcho   = 10 * time.Second
+	ParkEcho   = 30 * time.Second
 )
 
 // Change is one change of a message's state, as published on CW_RESULT.

@@ -107,9 +107,9 @@ func TestCase22TwoBots(t *testing.T) {
 	playBack(t, w.wa, other, numberA, numberB)
 	playBack(t, other, w.wa, numberB, numberA)
 	other.Customer(customer(1), "so that its number is known")
-	w.until(20*time.Second, "it is known", func() bool { return w.sums().Items.Events == 1 })
+	w.until(20*time.Second, "it is known", func() bool { return w.sums().Items.Events >= 1 })
 	w.wa.Customer(numberB, "the first word")
-	w.until(20*time.Second, "the word is relayed", func() bool { return w.sums().Items.Events == 2 })
+	w.until(20*time.Second, "the word is relayed", func() bool { return w.sums().Items.Events >= 2 })
 	w.settled(20 * time.Second)
 	sends := len(w.calls(numberB)) + len(callsTo(other.Calls(), numberA))
 	if sends != 0 {

@@ -19,6 +19,32 @@
 // that one. Each of them ends in bounded time: it is taken, refused, given up as
 // unknown, or expires. Held replies of a replay hold nobody.
 //
+// A colleague who writes to the customer by hand takes the conversation for a time
+// (gateway.Takeover): the Judge says that an echo is a colleague's and the ledger, in
+// the same transaction, holds what waits. Two orders are possible, and what is true in
+// each is in the tests:
+//
+//   - The echo comes while a reply is being sent. It may be that reply's, so it is
+//     judged when the attempt ends, which takes less than its deadline of 30 s (10 s
+//     would take an echo before a slow answer for a colleague's). That reply ends as it
+//     ends, and no other one begins before: BeginAttempt refuses beside an echo that is
+//     not judged.
+//   - The echo comes after a reply left, or the next one left before the echo came: the
+//     platform tells us late, so one answer may stand behind the colleague's words. It
+//     is in the conversation's history, and what follows is held.
+//
+// The ledger is the only place where a takeover is kept; the Sender does not ask for it.
+// It ends by its time, by a person or with the session of customer service, and the
+// Judge then lets go. Held replies are dropped unless the account says otherwise, since
+// they answer what a colleague has answered; requested messages always leave then. A
+// person who releases or requeues a message lets it pass. If we die anywhere in between,
+// the rows say what is held, and the Judge goes on at the next start.
+//
+// What a platform certainly refuses because the customer wrote too long ago is refused
+// before the call (gateway.CustomerWindow). Nothing is refused that is not certain: a
+// conversation of which no message is known, and the minutes around the end, are the
+// platform's to decide.
+//
 // Which failures may be tried again (case 24): only those in which no byte of the
 // request was written, and answers in which the platform says that it did not
 // take the message. Everything else, a 500 without a known code included, is

@@ -28,6 +28,10 @@
 // An answer to a send that makes two conversations one in those milliseconds finds
 // two, as it does when it comes a moment earlier.
 //
+// What another account of ours wrote is recorded (gateway.ObservedOwn) and offered to
+// nobody, so that two bots of ours do not talk; our own messages that come back are
+// echoes. Of somebody else's bot the ledger counts the turns (gateway.Loop).
+//
 // What waits is kept decoded, up to linePayloads and lineBytes; beyond that nothing
 // overtakes. A second large payload waits its turn and is decoded once. Measured with
 // 1,000 new customers in 2.8 MB (BenchmarkLargeCallback in cmd/causeway), CPU time:

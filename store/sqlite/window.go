@@ -53,7 +53,10 @@ func (l *Ledger) Heard(ctx context.Context, conv string) (h gateway.Heard, err e
 		}
 		return c.query("SELECT "+messageColumns+" FROM message WHERE conv = ? ORDER BY row DESC LIMIT ?", func(r row) error {
 			m := scanMessage(r)
-			if !m.DueAt.Before(came) && counts(&m) {
+			switch {
+			case m.DueAt.Before(came): // and so are nearly all before it
+				return errStop
+			case counts(&m):
 				h.Sent++
 			}
 			return nil

@@ -67,6 +67,12 @@ func takeoverWhileSending(w *world) {
 	_, _, over = w.judge()
 	w.same("over", over, w.now.Add(time.Hour))
 	w.same("taken", w.counter("taken"), int64(1))
+	published := func() *gateway.Taken {
+		states, err := w.l.UnpublishedStates(w.ctx, time.Time{}, 10)
+		w.must(err)
+		return states[len(states)-1].Takeover
+	}
+	w.same("published", published(), w.state(conv))
 	w.balanced()
 
 	w.later(time.Hour)
@@ -76,6 +82,7 @@ func takeoverWhileSending(w *world) {
 	w.same("dropped", w.because(gateway.MessageCancelled, gateway.ReasonTakeover), []string{"2", "3", "4"})
 	w.same("who has it", w.state(conv), (*gateway.Taken)(nil))
 	w.same("taken", w.counter("taken"), int64(0))
+	w.same("published", published(), (*gateway.Taken)(nil))
 	ch := w.changes()
 	w.same("told by", ch[len(ch)-1].By, "takeover")
 	w.say("a3", "1", "5")
