@@ -84,6 +84,18 @@ func NewPuller(nc *nats.Conn, opts PullOptions) (*Puller, error) {
 	return p, nil
 }
 
+// SetRoom changes how many messages the owner can hold. What it holds beyond a smaller
+// number stays.
+func (p *Puller) SetRoom(n int) {
+	p.mu.Lock()
+	changed := p.opts.Room != n
+	p.opts.Room = n
+	p.mu.Unlock()
+	if changed {
+		p.poke()
+	}
+}
+
 // Release frees the places of n messages.
 func (p *Puller) Release(n int) {
 	p.mu.Lock()

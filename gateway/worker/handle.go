@@ -42,12 +42,10 @@ func (r *run) handle(d delivery) {
 		r.log.Error("worker.not_an_offer") // left to the gate's net
 		return
 	}
-	var a gateway.Answer
-	select {
-	case <-r.stopping:
-		a = gateway.Answer{Event: info.ID, Verdict: gateway.VerdictHandback, Error: errStopping.Error()}
-	default:
-		a = r.turn(d.m, info, handlerMax)
+	a, fresh := r.placed(d, info, handlerMax)
+	if !fresh {
+		r.log.Debug("worker.dropped_late")
+		return
 	}
 	a.Build, a.Delivered = r.opts.Build, info.Delivered
 	if released = r.ending.Add(1) <= int64(r.opts.Concurrency); released {
@@ -67,6 +65,37 @@ func (r *run) handle(d delivery) {
 	}
 	if err := r.nc.Publish(d.m.Reply, []byte("+ACK")); err != nil {
 		r.log.Warn("worker.not_acked", "event", info.ID, "error", err)
+	}
+}
+
+// placed calls the handler when there is a place for it; else the event is given back.
+// Not fresh: the process stood still meanwhile, and the event may be with another worker.
+func (r *run) placed(d delivery, info Delivery, handlerMax time.Duration) (a gateway.Answer, fresh bool) {
+	a = gateway.Answer{Event: info.ID, Verdict: gateway.VerdictHandback, Error: errStopping.Error()}
+	if !r.place() {
+		if r.goesOn() {
+			a.Error = errNoPlace.Error()
+		}
+		return a, true
+	}
+	defer func() { <-r.slots }()
+	if !r.guard.fresh(d.epoch) {
+		return a, false
+	}
+	if r.goesOn() {
+		r.begun.Add(1)
+		a = r.turn(d.m, info, handlerMax)
+	}
+	return a, true
+}
+
+// goesOn says that Run was not asked to stop.
+func (r *run) goesOn() bool {
+	select {
+	case <-r.stopping:
+		return false
+	default:
+		return true
 	}
 }
 

@@ -62,6 +62,9 @@ var ErrHandlerMax = errors.New("handler worked longer than handler_max") //nolin
 // came with its event.
 var ErrTooLate = errors.New("the code that came with the event has ended") //nolint:gochecknoglobals // a sentinel error is a constant
 
+// errNoPlace: an event was fetched ahead, and the handlers before it took long.
+var errNoPlace = errors.New("no handler was free in time") //nolint:gochecknoglobals // a sentinel error is a constant
+
 // errStopping is the cause when the worker stops and the grace is over.
 var errStopping = errors.New("worker is stopping") //nolint:gochecknoglobals // a sentinel error is a constant
 

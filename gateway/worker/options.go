@@ -31,7 +31,8 @@ type Options struct {
 	// App is the application whose events are taken.
 	App string
 	// Concurrency is how many events, of different conversations, are worked on
-	// at a time; 0 means 64.
+	// at a time; 0 means 64. A busy worker fetches some before it has places for them,
+	// as many as it begins in 4 ms.
 	Concurrency int
 	// Grace is how long handlers may work on when Run's context ended; 0 means
 	// 20 s. Then their contexts end, and 2 s later Run returns.

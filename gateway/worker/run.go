@@ -33,6 +33,8 @@ type run struct {
 	claims  *claims
 	guard   *guard
 	work    chan delivery
+	slots   chan struct{} // a token for each handler that runs
+	begun   atomic.Uint64 // handlers, so far
 	gap     chan struct{} // the guard saw one
 	running atomic.Int64
 	ending  atomic.Int64 // deliveries between handler and acknowledgement whose place is free again
@@ -67,6 +69,7 @@ func (w *Worker) Run(ctx context.Context, h Handler) error {
 		opts: &w.opts, log: w.opts.Log.With("app", w.opts.App), handler: Recover(Chain(h, w.use...)), nc: nc,
 		guard: newGuard(w.opts.Now, time.Minute),
 		work:  make(chan delivery, 2*w.opts.Concurrency),
+		slots: make(chan struct{}, w.opts.Concurrency),
 		gap:   make(chan struct{}, 1), stopping: ctx.Done(), hard: hard,
 	}
 	r.setAckWait(time.Minute)
@@ -96,7 +99,8 @@ func (r *run) all(ctx context.Context, cancel context.CancelCauseFunc) error {
 	clock, stopClock := context.WithCancel(context.WithoutCancel(ctx))
 	var ticking, slots sync.WaitGroup
 	ticking.Go(func() { r.tick(clock) })
-	for range 2 * r.opts.Concurrency { // as many again publish answers, see handle
+	// As many again publish answers, see handle, and some wait for their place.
+	for range 2*r.opts.Concurrency + r.opts.Concurrency/aheadShare {
 		slots.Go(func() { //nolint:contextcheck // answers are published also while Run is stopping
 			for d := range r.work {
 				r.handle(d)
@@ -176,8 +180,10 @@ func (r *run) session(ctx context.Context) error {
 	}
 	defer p.Close()
 	r.log.Info("worker.pulling", "ack_wait", r.getAckWait(), "concurrency", r.opts.Concurrency)
-	again := time.NewTicker(settingsEvery)
+	again, pace := time.NewTicker(settingsEvery), time.NewTicker(aheadEvery)
 	defer again.Stop()
+	defer pace.Stop()
+	var a ahead
 	for {
 		select {
 		case <-ctx.Done():
@@ -190,6 +196,8 @@ func (r *run) session(ctx context.Context) error {
 				r.log.Warn("worker.stood_still")
 				return nil
 			}
+		case <-pace.C:
+			a.look(p, r.begun.Load(), r.opts.Now(), r.opts.Concurrency)
 		case <-again.C:
 			if err := r.readSettings(ctx); err != nil && ctx.Err() == nil {
 				return err
