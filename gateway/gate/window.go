@@ -9,8 +9,8 @@ import (
 
 // How much lies in the stream that no worker has yet.
 const (
-	windowLeast = 128                   // offers
-	windowTime  = 50 * time.Millisecond // of the pace at which they are taken
+	windowLeast = 64                    // offers
+	windowTime  = 25 * time.Millisecond // of the pace at which they are taken
 	windowShare = 4                     // or a quarter of what workers have
 	// The broker is asked again after windowSoon while workers take all there is, after
 	// windowOften while they take something, and ever more seldom while they do not.
