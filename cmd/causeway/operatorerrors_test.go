@@ -64,7 +64,7 @@ func TestRefusals(t *testing.T) {
 		{name: "unknown token", token: "of-another-gateway-00", args: []string{"apps"}, code: exitFailed, want: "does not know this admin token", never: "of-another"},
 		{name: "viewer asks the platform", token: viewerToken, args: []string{"doctor", "account", "shop-a"}, code: exitFailed, want: "needs the role operator"},
 		{name: "viewer requeues", token: viewerToken, args: []string{"dead", "requeue", sampleDead}, code: exitFailed, want: "needs the role operator"},
-		{name: "operator drops", token: operatorToken, args: []string{"dead", "drop", sampleDead}, code: exitFailed, want: "needs the role admin"},
+		{name: "operator drops", token: operatorToken, args: []string{"dead", "drop", sampleDead, "--reason", "spam"}, code: exitFailed, want: "needs the role admin"},
 		{name: "operator releases", token: operatorToken, args: []string{"replay", "release", "run_x"}, code: exitFailed, want: "needs the role admin"},
 		{name: "not now", token: adminRights, err: gateway.ErrUnavailable, args: []string{"apps"}, code: exitFailed, want: "try again"},
 		{name: "fault", token: adminRights, err: errors.New("the table of secrets"), args: []string{"apps"}, code: exitFailed, want: "HTTP 500", never: "secrets"},
@@ -101,7 +101,7 @@ func TestUsageErrors(t *testing.T) {
 	t.Cleanup(s.Close)
 	for line, want := range map[string]string{
 		"pause":                                       "needs one of the commands",
-		"pause account x":                             "is not a command of `causeway pause`",
+		"pause everything x":                             "is not a command of `causeway pause`",
 		"pause app":                                   "accepts 1 arg",
 		"apps extra":                                  "unknown command",
 		"archive":                                     "needs one of the commands",
