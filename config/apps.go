@@ -1,29 +1,33 @@
 package config
 
 import (
+	"time"
+
 	"github.com/causewayhq/causeway/gateway"
 )
 
 // Apps are the applications in the gateway's words, in the order of the file.
 func (c *Config) Apps() []gateway.Application {
 	out := make([]gateway.Application, 0, len(c.Applications))
-	for _, a := range c.Applications {
+	for i := range c.Applications {
+		a := &c.Applications[i]
 		app := gateway.Application{
-			Name:       a.Name,
-			Platforms:  a.Platforms,
-			Accounts:   a.Accounts,
-			Tries:      a.Tries,
-			Delays:     a.Delays,
-			Block:      a.OnExhausted == "block",
-			BlockFor:   a.BlockFor,
-			BlockTries: a.BlockTries,
-			AckWait:    a.AckWait,
-			HandlerMax: a.HandlerMax,
-			StaleAfter: a.StaleAfter,
-			Replies:    a.Replies,
-			AckDone:    a.AckDone,
-			SkipTaken:  a.InTakeover == "skip",
-			Builtin:    a.Builtin,
+			Name:         a.Name,
+			Platforms:    a.Platforms,
+			Accounts:     a.Accounts,
+			Tries:        a.Tries,
+			Delays:       a.Delays,
+			Block:        a.OnExhausted == "block",
+			BlockFor:     a.BlockFor,
+			BlockTries:   a.BlockTries,
+			AckWait:      a.AckWait,
+			HandlerMax:   a.HandlerMax,
+			StaleAfter:   a.StaleAfter,
+			AnswerWithin: a.AnswerWithin, From: a.from(),
+			Replies:   a.Replies,
+			AckDone:   a.AckDone,
+			SkipTaken: a.InTakeover == "skip",
+			Builtin:   a.Builtin,
 		}
 		for _, k := range a.Kinds {
 			app.Kinds = append(app.Kinds, gateway.Kind(k))
@@ -34,4 +38,21 @@ func (c *Config) Apps() []gateway.Application {
 		out = append(out, app)
 	}
 	return out
+}
+
+// from is where the application begins; it was validated.
+func (a *Application) from() gateway.From {
+	at, _ := time.Parse(time.RFC3339, a.From)
+	return gateway.From{Beginning: a.From == "beginning", Time: at}
+}
+
+func validFrom(s string) bool {
+	_, err := time.Parse(time.RFC3339, s)
+	return s == "now" || s == "beginning" || err == nil
+}
+
+// Relaxed says that an event of this kind that came before is an event of its own.
+func (d Dedup) Relaxed(k gateway.Kind) bool {
+	word := map[gateway.Kind]string{gateway.KindMessage: d.Message, gateway.KindChange: d.Change, gateway.KindState: d.State, gateway.KindNotice: d.Notice}
+	return word[k] == "relaxed"
 }

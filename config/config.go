@@ -41,6 +41,8 @@ type Config struct {
 	Applications []Application `yaml:"applications,omitempty" validate:"dive"`
 	// Loop stops conversations in which two machines talk to each other.
 	Loop Loop `yaml:"loop"`
+	// Dedup says per kind what becomes of an event that came before.
+	Dedup Dedup `yaml:"dedup"`
 	// Limits bound what callers may cost.
 	Limits Limits `yaml:"limits"`
 	// Media is what is done with the files of messages.
@@ -318,6 +320,16 @@ type Application struct {
 	AckWait time.Duration `yaml:"ack_wait" validate:"min=1s,max=1h"`
 	// HandlerMax is how long a worker may take for one event. [10m]
 	HandlerMax time.Duration `yaml:"handler_max" validate:"min=1s,max=24h,gtefield=AckWait"`
+	// AnswerWithin: a message that was recovered, since a key was mended, an account
+	// added, or a dead letter requeued that never was an event, is handed out if it is
+	// no older than this and still the last word of its conversation; else it is
+	// recorded and listed (causeway conv unanswered). 0 means whatever its age.
+	// Observers are handed all. [30m]
+	AnswerWithin time.Duration `yaml:"answer_within" validate:"min=0s"`
+	// From is where the application begins when it is first seen, or comes back
+	// after it was removed: now, beginning, or a time such as 2026-11-30T08:00:00Z,
+	// from which on events were received. [now]
+	From string `yaml:"from" validate:"from"`
 	// StaleAfter: an event older than this when its turn comes is a dead
 	// letter "stale"; 0 means never. [0s]
 	StaleAfter time.Duration `yaml:"stale_after" validate:"min=0s"`
@@ -328,6 +340,15 @@ type Application struct {
 	InTakeover string `yaml:"in_takeover" validate:"omitempty,oneof=offer skip"`
 	// AckDone lets an ack without an answer count as done. [false]
 	AckDone bool `yaml:"ack_done"`
+}
+
+// Dedup says per kind what becomes of an event that came before: strict drops it as
+// a duplicate, relaxed counts it and hands it out as an event of its own.
+type Dedup struct {
+	Message string `yaml:"message" validate:"oneof=strict relaxed"` // [strict]
+	Change  string `yaml:"change" validate:"oneof=strict relaxed"`  // [strict]
+	State   string `yaml:"state" validate:"oneof=strict relaxed"`   // [strict]
+	Notice  string `yaml:"notice" validate:"oneof=strict relaxed"`  // [strict]
 }
 
 // Limits bound what callers may cost.

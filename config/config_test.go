@@ -160,6 +160,7 @@ limits: {body: 4194304, ack_timeout: 2s}
 		Name: "bot", Accounts: []string{"shop-a"}, Kinds: []gateway.Kind{gateway.KindMessage, gateway.KindState},
 		Chats: []gateway.ChatKind{gateway.ChatGroup}, Tries: 4, Delays: []time.Duration{2 * time.Second},
 		BlockFor: 10 * time.Minute, BlockTries: 20, AckWait: 30 * time.Second, HandlerMax: 10 * time.Minute, StaleAfter: 90 * time.Minute,
+		AnswerWithin: 30 * time.Minute,
 	}}
 	if diff := cmp.Diff(want, c.Apps()); diff != "" {
 		t.Error(diff)

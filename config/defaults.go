@@ -20,6 +20,7 @@ func Default() *Config {
 		Admin:  Admin{Listen: "127.0.0.1:8081"},
 		Store:  Store{URL: "sqlite:data", Reserve: 1 << 30},
 		Loop:   defaultLoop(),
+		Dedup:  Dedup{Message: "strict", Change: "strict", State: "strict", Notice: "strict"},
 		Limits: Limits{
 			Body:          3<<20 + 256<<10,
 			BodyMemory:    64 << 20,
@@ -48,6 +49,7 @@ func (a *Application) setDefaults() {
 	a.Tries = 4
 	a.Delays = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 	a.OnExhausted, a.BlockFor, a.BlockTries = "skip", 10*time.Minute, 20
+	a.AnswerWithin, a.From = 30*time.Minute, "now"
 	a.AckWait = 30 * time.Second
 	a.HandlerMax = 10 * time.Minute
 	a.Replies = true

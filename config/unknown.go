@@ -31,8 +31,6 @@ func unknownField(path, name string, fields []field) string {
 // notYet explains fields that the design knows and this release does not.
 func notYet(list, name string) string {
 	switch list + "." + name {
-	case "applications.answer_within", "applications.from":
-		return "this field is not part of this release; leave it out"
 	case "tls.acme":
 		return "acme is not part of this release; name cert and key"
 	case "applications.ack":

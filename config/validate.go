@@ -36,6 +36,7 @@ func (c *Config) mistakes() []FieldError {
 		"listen":      validListen,
 		"aeskey":      validAESKey,
 		"headername":  validHeaderName,
+		"from":        validFrom,
 		"rate":        func(s string) bool { return Rate(s).valid() },
 		"orderedkind": func(s string) bool { return slices.Contains(orderedKinds(), s) },
 	} {
@@ -90,6 +91,8 @@ func sentence(path string, e validator.FieldError) string {
 		return `must be host:port, such as "127.0.0.1:8081" or ":8080"`
 	case "rate":
 		return `must be a number of messages in a time, such as "80/s", "20/min" or "1000/h", or 0 for no bound`
+	case "from":
+		return "must be now, beginning, or a time with its zone such as 2026-11-30T08:00:00Z"
 	case "headername":
 		return "must be the name of an HTTP header, such as X-Signature"
 	case "startswith":

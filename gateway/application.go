@@ -77,6 +77,15 @@ func (a *Application) Delay(n int) time.Duration {
 // times the tries, at least 10.
 func (a *Application) MaxDeliver() int { return max(3*a.Tries, 10) }
 
+// Tended is what one step did to bring the ledger's applications up to those that
+// are configured.
+type Tended struct {
+	Pending []Pending // given to applications that begin in the past, in order
+	Merged  []Merge   // conversations that have something left again; told before Pending
+	Dropped int       // events of applications that were removed
+	Done    bool      // nothing is left to do
+}
+
 // From is where in the past an application begins; the zero value is now.
 type From struct {
 	Beginning bool

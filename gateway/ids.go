@@ -21,6 +21,12 @@ func EventID(platform string, it *Item) string {
 	return "ev_" + digest(platform, it.AccountID, string(it.Kind), it.Key)
 }
 
+// CopyID names an event that came before and is let through again: by the place in
+// the archive of what brought it, so that it is the same whenever that is read.
+func CopyID(event string, pos int64, item int) string {
+	return "ev_" + digest("copy", event, strconv.FormatInt(pos, 10), strconv.Itoa(item))
+}
+
 // ConvID names a conversation for ever: 26 characters of an HMAC under the
 // installation's secret, so that it can be logged and used as subject token
 // without telling who the customer is.

@@ -34,9 +34,15 @@ type ItemRow struct {
 	Wanted []string // names of the applications that want it
 	// SkipTaken are those of Wanted that do not want it of a taken conversation.
 	SkipTaken []string
-	Status    *Status // evidence, for kind status
-	Echo      *Echo   // evidence, for kind echo
-	Sender    []Identity
+	// IfLast are those of Wanted that are offered it only if it is the last word of
+	// its conversation, Unanswered others that would have wanted it earlier; see
+	// Application.AnswerWithin.
+	IfLast, Unanswered []string
+	// Relaxed lets a duplicate through as an event of its own, see CopyID.
+	Relaxed bool
+	Status  *Status // evidence, for kind status
+	Echo    *Echo   // evidence, for kind echo
+	Sender  []Identity
 	// Observed is recorded only: it gets no seq, no pending rows, is no evidence
 	// and merges nothing.
 	Observed Observed

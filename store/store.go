@@ -94,6 +94,7 @@ type Ledger interface {
 	MediaLedger
 	ProgressLedger
 	CurrentLedger
+	ApplicationLedger
 	AccountLedger
 	Identity() Identity
 	Close() error
@@ -129,6 +130,10 @@ type RelayLedger interface {
 	//    after a revoke, the message included, only the newest by time gets pending
 	//    rows (equal times: the later); others are events with
 	//    Content.Superseded. Remembered for 30 days at least.
+	//  - Relaxed: a duplicate is an event all the same, with the id gateway.CopyID and
+	//    counted as relaxed; read again it is the same one.
+	//  - IfLast, Unanswered: dropped "unanswered" (wanted and dropped + 1) for
+	//    Unanswered, and for IfLast when somebody has spoken in the conversation since.
 	//  - ItemIgnored, ItemDead: recorded with the reason; dead makes a dead
 	//    letter of kind "item".
 	// A payload's state row is written with its Last slice: relayed when any
@@ -175,6 +180,26 @@ type CurrentLedger interface {
 	Subject(ctx context.Context, conv string) (gateway.Subject, error)
 	// FindConversation is that of AdminLedger.
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
+}
+
+// ApplicationLedger follows the configured applications.
+type ApplicationLedger interface {
+	// KeepApplications records which applications are configured, in one durable
+	// change with audit entries. One that is seen for the first time, or again after
+	// it was removed, begins by its From. The names of those that are not configured
+	// any more since this call are returned. What follows from it is left for
+	// TendApplications.
+	KeepApplications(ctx context.Context, apps []gateway.Application, now time.Time) (removed []string, err error)
+	// TendApplications does one slice of that, a short transaction: what waits for an
+	// application that was removed becomes dropped "removed"; one that begins in the
+	// past is given, in order, the events received since that it wants and did not
+	// settle. Until it has come up the relay gives it nothing, and what is relayed
+	// meanwhile follows in order: rows of this call are told to the gate before rows
+	// of a Relay that was committed later.
+	TendApplications(ctx context.Context, apps []gateway.Application, now time.Time) (gateway.Tended, error)
+	// Unanswered lists, newest first and with N below before (0: from the newest),
+	// what was recovered too late to be answered; app "" means all.
+	Unanswered(ctx context.Context, app string, before int64, limit int) ([]gateway.Unanswered, error)
 }
 
 // GateLedger is what the gate needs.

@@ -24,22 +24,23 @@ import (
 
 // memoryAPI is an admin.API over a few values in memory.
 type memoryAPI struct {
-	mu        sync.Mutex
-	payloads  []gateway.Payload // newest first
-	status    map[int64]store.PayloadStatus
-	rejects   []gateway.Reject // newest first
-	dead      []gateway.DeadLetter
-	apps      []admin.ApplicationState
-	brakes    []gateway.Brake
-	conv      *gateway.Conversation
-	messages  []gateway.Message
-	attempts  []gateway.Attempt
-	submitted *gateway.Submission
-	runs      map[string]admin.ReplayRequest
-	report    admin.Report
-	account   admin.Report
-	kept      gateway.Sums
-	recounted gateway.Sums
+	mu         sync.Mutex
+	payloads   []gateway.Payload // newest first
+	status     map[int64]store.PayloadStatus
+	rejects    []gateway.Reject // newest first
+	dead       []gateway.DeadLetter
+	apps       []admin.ApplicationState
+	brakes     []gateway.Brake
+	unanswered []gateway.Unanswered
+	conv       *gateway.Conversation
+	messages   []gateway.Message
+	attempts   []gateway.Attempt
+	submitted  *gateway.Submission
+	runs       map[string]admin.ReplayRequest
+	report     admin.Report
+	account    admin.Report
+	kept       gateway.Sums
+	recounted  gateway.Sums
 	// What was asked for last.
 	query    store.PayloadQuery
 	deadQ    store.DeadQuery
@@ -291,6 +292,12 @@ func (s *sampleTail) Next(context.Context) ([]gateway.TailLine, error) {
 }
 
 func (s *sampleTail) Close() {}
+
+func (m *memoryAPI) Unanswered(context.Context, string, int64, int) ([]gateway.Unanswered, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	return m.unanswered, err
+}
 
 func (m *memoryAPI) Conversation(_ context.Context, conv string, _ int) (*gateway.Conversation, error) {
 	err := m.enter()

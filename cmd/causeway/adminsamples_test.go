@@ -83,6 +83,8 @@ func sampleAPI() *memoryAPI {
 			{Name: "watch", Kinds: []string{"message"}, Pending: 1},
 			{Name: "echo", Builtin: "echo", Kinds: []string{"message"}, Replies: true, Tripped: true, TrippedAt: &paused, ProbeAt: &probe, Blocked: 2, Pending: 31},
 		},
+		unanswered: []gateway.Unanswered{{N: 4, App: "support", At: sampleTime, Event: sampleEvent, Conv: sampleConv, Account: "shop-a",
+			Payload: samplePayloadID, ReceivedAt: sampleTime, OccurredAt: oldest}},
 		brakes: []gateway.Brake{{Scope: gateway.BrakeApp, Name: "faq", At: paused, By: "ops"},
 			{Scope: gateway.BrakeConversation, Name: sampleConv, At: paused, By: "gateway", Reason: "loop"}},
 		conv: &gateway.Conversation{

@@ -118,6 +118,9 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 	if a.admin, err = net.Listen("tcp", o.Config.Admin.Listen); err != nil {
 		return nil, fmt.Errorf("listen for admin: %w", err)
 	}
+	if err := a.keepApplications(ctx); err != nil {
+		return nil, err
+	}
 	if a.brakes, err = loadBrakes(ctx, a); err != nil {
 		return nil, err
 	}
@@ -156,7 +159,7 @@ func (a *app) wire() {
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
 		Loop: o.Config.Loop.Rule(), Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
-		MediaLife: a.mediaLife, Media: a.mediaOf,
+		Relaxed: o.Config.Dedup.Relaxed, MediaLife: a.mediaLife, Media: a.mediaOf,
 	})
 	a.wireMedia()
 	a.wirePuller()
@@ -184,6 +187,7 @@ func (a *app) Run(ctx context.Context) error {
 	if !a.o.RelayOff {
 		run("relay", a.relay.Run)
 	}
+	run("applications", a.tendApplications)
 	run("judge", a.judge.Run)
 	run("brakes", a.brakes.rest)
 	run("sender", a.sender.Run)

@@ -27,6 +27,8 @@ type broker struct {
 	gates  map[string]*gate.Gate
 	adopt  chan chan error
 
+	telling sync.Mutex // of pending rows to the gates, see app.tend
+
 	mu      sync.Mutex
 	server  *embedded.Server
 	conn    *stream.Conn
@@ -218,6 +220,12 @@ func (b *broker) merged(merges []gateway.Merge) {
 
 // added hands new pending rows to the gates.
 func (b *broker) added(rows []gateway.Pending) {
+	b.telling.Lock()
+	defer b.telling.Unlock()
+	b.tell(rows)
+}
+
+func (b *broker) tell(rows []gateway.Pending) {
 	for _, g := range b.gates {
 		g.Added(rows)
 	}

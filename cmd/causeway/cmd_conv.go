@@ -21,7 +21,7 @@ func (c *cli) convCommand() *cobra.Command {
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	conv.AddCommand(c.convIDCommand(), c.convShowCommand(), c.convReleaseCommand())
+	conv.AddCommand(c.convIDCommand(), c.convShowCommand(), c.convUnansweredCommand(), c.convReleaseCommand())
 	return conv
 }
 

@@ -173,6 +173,8 @@ func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
 			do = "causeway apps shows who waits for what"
 		case "blocked":
 			level, do = "warning", "each holds its conversation, as on_exhausted: block says; causeway apps, and the bot's log"
+		case "unanswered":
+			level, do = "info", "recovered too late to be answered, and not handed out: causeway conv unanswered"
 		case "unknown":
 			do = "causeway messages ls --state unknown"
 		case "merging":

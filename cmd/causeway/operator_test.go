@@ -63,6 +63,7 @@ func TestOperatorCommands(t *testing.T) {
 		{name: "pause-account", args: []string{"pause", "account", "shop-a"}, deeds: []string{"pause account shop-a by root"}},
 		{name: "resume-conversation", args: []string{"resume", "conversation", sampleConv}, deeds: []string{"resume conversation " + sampleConv + " by root"}},
 		{name: "pause-replies", args: []string{"pause", "replies", "all"}, deeds: []string{"pause replies all by root"}},
+		{name: "conv-unanswered", args: []string{"conv", "unanswered"}},
 		{name: "pause-ls", args: []string{"pause", "ls"}},
 		{name: "pause-unknown", args: []string{"pause", "app", "nobody"}, code: exitNotFound},
 		{name: "conv-id", args: []string{"conv", "id", "--platform", "whatsapp", "--account", "shop-a", "+49 (151) 000-0000"}},

@@ -93,7 +93,7 @@ func (r *Relay) decode(p *gateway.Payload) (items []gateway.Item, keyFP string, 
 // item makes the row of an item; account is "" when it is not configured.
 func (r *Relay) item(p *gateway.Payload, index int, it *gateway.Item, account string, apps []gateway.Application) gateway.ItemRow {
 	row := gateway.ItemRow{Index: index, State: gateway.ItemEvent, Chat: it.Chat, Status: it.Content.Status, Echo: it.Content.Echo,
-		Observed: it.Observed, Change: change(it), Note: it.Note}
+		Observed: it.Observed, Change: change(it), Note: it.Note, Relaxed: it.Kind.Ordered() && it.Observed == "" && r.o.Relaxed(it.Kind)}
 	if it.Kind == gateway.KindMessage {
 		row.MessageID = it.Content.ID
 	}

@@ -75,6 +75,8 @@ type Options struct {
 	// What is longer goes without its raw part; what is still longer is a dead
 	// item. 0, and nil, mean that nobody knows yet: DefaultMaxContent.
 	MaxContent func() int
+	// Relaxed says of a kind that a duplicate is an event of its own. Nil: of none.
+	Relaxed func(gateway.Kind) bool
 	// MediaLife is how long a media id of an account lives; 0 for one whose files
 	// are not fetched. Nil: none are.
 	MediaLife func(platform, account string) time.Duration
@@ -105,6 +107,9 @@ func New(o Options) *Relay {
 	}
 	if o.Crowded == nil {
 		o.Crowded = func() bool { return true }
+	}
+	if o.Relaxed == nil {
+		o.Relaxed = func(gateway.Kind) bool { return false }
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
@@ -216,6 +221,7 @@ func (r *Relay) again(ctx context.Context) (int, error) {
 			return 0, fmt.Errorf("read archive again: %w", err)
 		}
 		rp := r.read(p)
+		r.recovered(&rp)
 		if row.Item >= 0 {
 			rp.Items = only(rp.Items, row.Item)
 		}

@@ -196,6 +196,9 @@ type Conversations interface {
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
 	// FindConversation resolves an identity as the relay does.
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
+	// Unanswered lists, newest first and with N below before (0: from the newest),
+	// what was recovered too late to be answered; app "" means all.
+	Unanswered(ctx context.Context, app string, before int64, limit int) ([]gateway.Unanswered, error)
 	// ReleaseConversation takes a conversation back from a colleague, and returns how
 	// many messages were held: they are dropped or sent, by then, or by the account's
 	// rule where that is empty. gateway.ErrConflict when no colleague has it.

@@ -62,3 +62,23 @@ func (r *router) find(c *gin.Context) {
 	conv, err := r.API.FindConversation(c.Request.Context(), platform, account, id)
 	r.answer(c, gin.H{"conv": conv}, err)
 }
+
+// unanswered lists what was recovered too late; next is the before of the page that
+// follows, absent at the end.
+func (r *router) unanswered(c *gin.Context) {
+	p := query(c, "app", "before", "limit")
+	app, before, limit := p.name("app"), p.number("before", 1, 1<<62, 0), p.limit()
+	if err := p.err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	found, err := r.API.Unanswered(c.Request.Context(), app, before, limit)
+	next := int64(0)
+	if len(found) == limit {
+		next = found[limit-1].N
+	}
+	r.answer(c, struct {
+		Unanswered []gateway.Unanswered `json:"unanswered"`
+		Next       int64                `json:"next,omitempty"`
+	}{list(found), next}, err)
+}

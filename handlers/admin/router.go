@@ -43,6 +43,7 @@ type router struct {
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
 //	POST /api/v1/conversations/{conv}/release   operator; ?then=drop|send
+//	GET  /api/v1/unanswered                     viewer; ?app before limit
 //	GET  /api/v1/messages                       viewer; ?state account app conv task key due_from due_until after limit
 //	GET  /api/v1/messages/{id}                  viewer
 //	POST /api/v1/messages                       operator; the body is a SubmitForm
@@ -92,6 +93,7 @@ func NewRouter(o Options) http.Handler {
 	viewer.GET("/brakes", r.brakes)
 	viewer.GET("/conversations/:conv", r.conversation)
 	viewer.GET(`/conversations\:find`, r.find)
+	viewer.GET("/unanswered", r.unanswered)
 	viewer.GET("/sums", r.sums)
 	viewer.GET("/doctor", r.doctor)
 

@@ -53,6 +53,7 @@ func TestRoutes(t *testing.T) {
 		{"operator", "POST /api/v1/apps/bot/pause", "", "brake app bot true by otto"},
 		{"operator", "POST /api/v1/apps/bot/resume", "", "brake app bot false by otto"},
 		{"viewer", "GET /api/v1/brakes", "", "brakes"},
+		{"viewer", "GET /api/v1/unanswered?app=bot&before=7&limit=1", "", `unanswered "bot" 7 1`},
 		{"operator", "POST /api/v1/brakes/account/shop-a/pause", "", "brake account shop-a true by otto"},
 		{"operator", "POST /api/v1/brakes/conversation/" + conv + "/resume", "", "brake conversation " + conv + " false by otto"},
 		{"operator", "POST /api/v1/brakes/replies/all/pause", "", "brake replies all true by otto"},

@@ -165,6 +165,10 @@ func (a *api) SetBrake(_ context.Context, scope gateway.BrakeScope, name, by str
 	return a.called("brake %s %s %v by %s", scope, name, on, by)
 }
 
+func (a *api) Unanswered(_ context.Context, app string, before int64, limit int) ([]gateway.Unanswered, error) {
+	return []gateway.Unanswered{{N: 9, App: "bot", Conv: conv}}, a.called("unanswered %q %d %d", app, before, limit)
+}
+
 func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.Conversation, error) {
 	return &gateway.Conversation{Conv: conv}, a.called("conversation %s %d", conv, limit)
 }

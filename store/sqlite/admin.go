@@ -196,6 +196,7 @@ func (l *Ledger) Stuck(ctx context.Context, _ time.Time) (out []store.StuckThing
 		{"pending", `SELECT p.app, p.waiting, e.received_at FROM
 			(SELECT app, count(*) AS waiting, min(n) AS first FROM pending GROUP BY app) p JOIN event e ON e.n = p.first ORDER BY p.app`},
 		{"blocked", "SELECT app, count(*), min(blocked_at) FROM pending WHERE blocked_at > 0 GROUP BY app"},
+		{"unanswered", "SELECT app, count(*), min(at) FROM settled WHERE reason = 'unanswered' GROUP BY app"},
 		{"unknown", `SELECT m.account, count(*), min(a.ended_at) FROM message m JOIN attempt a ON a.message = m.id AND a.n = m.attempts
 			WHERE m.state = 'unknown' AND m.state <> 'waiting' AND m.state <> 'sending' AND m.state <> 'accepted' AND m.open = 1 GROUP BY m.account`},
 		{"dead", "SELECT kind, count(*), min(at) FROM dead WHERE state = 'open' GROUP BY kind"},

@@ -29,7 +29,10 @@ type ledgerBook struct {
 	waiting map[waitingKey]*waiting
 	merging map[int64]int64 // see Ledger.merging; nil when it is to be read
 	drains  atomic.Int64    // its length, for readers; rather too high than too low
-	touched bool            // the caches changed since mark
+	// starting are the applications that the relay gives nothing yet; nil when they
+	// are to be read. See application.go.
+	starting map[string]bool
+	touched  bool // the caches changed since mark
 
 	waitingBytes int // held by waiting, about
 
@@ -57,7 +60,7 @@ func newLedgerBook() *ledgerBook {
 func (b *ledgerBook) forget() {
 	b.talks, b.aliases = make(map[int64]*talk), make(map[aliasKey]*alias)
 	b.waiting, b.waitingBytes = make(map[waitingKey]*waiting), 0
-	b.merging = nil
+	b.merging, b.starting = nil, nil
 	b.drains.Add(1)
 	b.touched = false
 }

@@ -185,6 +185,10 @@ func (w *relayWrite) replayed(p *gateway.RelayedPayload) error {
 		if it.State != gateway.ItemEvent || !it.Event.Kind.Ordered() || unfit(it) != "" {
 			continue
 		}
+		it, err := w.asRelayed(p, it)
+		if err != nil {
+			return err
+		}
 		if w.b.OnlyConv != "" {
 			t, _, err := w.find(p, it)
 			if err != nil {

@@ -22,6 +22,11 @@ func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gatew
 		if state, n, err = w.event(p, it); err != nil {
 			return "", err
 		}
+		if state == gateway.ItemDuplicate && it.Relaxed {
+			if state, n, err = w.copied(p, it); err != nil {
+				return "", err
+			}
+		}
 	}
 	if err := w.items.add(w.c, p.Pos, it.Index, string(state), reason, detail, n); err != nil {
 		return "", err
@@ -104,13 +109,23 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	if receivedAt.IsZero() {
 		receivedAt = p.ReceivedAt
 	}
-	content, wanted := e.Content, it.Wanted
+	content, wanted, late := e.Content, it.Wanted, it.Unanswered
 	why, err := w.superseded(p, it)
 	if err != nil {
 		return "", 0, err
 	}
 	if why != "" {
-		content, wanted = gateway.Supersede(content, why), nil
+		content, wanted, late = gateway.Supersede(content, why), nil, nil
+	}
+	if len(it.IfLast) > 0 && len(wanted) > 0 {
+		last, err := w.lastWord(t, p, it)
+		if err != nil {
+			return "", 0, err
+		}
+		if !last {
+			late = append(slices.Clone(late), it.IfLast...)
+			wanted = slices.DeleteFunc(slices.Clone(wanted), func(app string) bool { return slices.Contains(it.IfLast, app) })
+		}
 	}
 	offered := wanted
 	if t.takenUntil > 0 {
@@ -156,6 +171,11 @@ func (w *relayWrite) event(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	}
 	if err := w.fetch(t, it, n); err != nil {
 		return "", 0, err
+	}
+	if ordered && len(late) > 0 {
+		if err := w.tooLate(n, late); err != nil {
+			return "", 0, err
+		}
 	}
 	if skip := len(wanted) - len(offered); skip > 0 {
 		if err := w.skipTaken(n, without(wanted, offered)); err != nil {
@@ -240,6 +260,32 @@ func (w *relayWrite) known(p *gateway.RelayedPayload, it *gateway.ItemRow) (gate
 	return gateway.ItemDuplicate, n, nil
 }
 
+// copied writes a duplicate that is let through, under an id of its own: known when
+// its payload is read again.
+func (w *relayWrite) copied(p *gateway.RelayedPayload, it *gateway.ItemRow) (gateway.ItemState, int64, error) {
+	before := w.l.book.events
+	c := *it
+	c.Event.ID = gateway.CopyID(it.Event.ID, p.Pos, it.Index)
+	state, n, err := w.event(p, &c)
+	if w.l.book.events > before {
+		w.l.book.add(prefixOther+"relaxed", 1)
+	}
+	return state, n, err
+}
+
+// asRelayed is an item of a replay with the id it had when it was relayed: its own,
+// or that of a copy.
+func (w *relayWrite) asRelayed(p *gateway.RelayedPayload, it *gateway.ItemRow) (*gateway.ItemRow, error) {
+	id := gateway.CopyID(it.Event.ID, p.Pos, it.Index)
+	found, err := w.c.one("SELECT 1 FROM event WHERE id = ? AND run = ''", func(row) {}, eventKey(id))
+	if err != nil || !found {
+		return it, err
+	}
+	c := *it
+	c.Event.ID = id
+	return &c, nil
+}
+
 // note remembers a conversation to be stored at the end of the batch.
 func (w *relayWrite) note(t *talk) {
 	if len(w.changed) == 0 || w.changed[len(w.changed)-1] != t {
@@ -268,8 +314,14 @@ func (w *relayWrite) want(key int64, row *gateway.EventRow, apps []string) error
 	if row.Run != "" {
 		p.Lane, p.Seq = gateway.LaneReplay, row.N
 	}
+	starting, err := w.l.startingNow(w.c)
+	if err != nil {
+		return err
+	}
 	for _, app := range apps {
-		p.App = app
+		if p.App = app; starting[app] { // it will be given it, see application.go
+			continue
+		}
 		if err := w.pending.add(w.c, pendingArgs(key, &p)...); err != nil {
 			return err
 		}
