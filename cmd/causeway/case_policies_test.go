@@ -126,14 +126,9 @@ func TestKillWhileAnOfferIsTakenBack(t *testing.T) {
 	w.stop()
 	p := w.start("recall.committed:1")
 	w.up()
-	w.until(time.Minute, "it can be paused", func() bool {
-		select {
-		case <-p.done:
-			return true
-		default:
-		}
-		_ = w.call("POST", "/api/v1/brakes/account/shop-a/pause", nil, nil)
-		return false
+	w.until(time.Minute, "it dies while it takes them back", func() bool {
+		_ = w.call("POST", "/api/v1/brakes/account/shop-a/pause", nil, nil) // not up yet, or dead
+		return p.ended()
 	})
 	w.start("")
 	w.up()
@@ -245,10 +240,10 @@ func TestApplicationsComeAndGo(t *testing.T) {
 	w.stop()
 	w.edit(other, after)
 	w.edit("apps: [other]", "apps: [echo]")
-	p := w.start("tend.committed:1")
-	<-p.done
-	p = w.start("tend.committed:2")
-	<-p.done
+	for range 2 { // a slice of each of the two
+		p := w.start("tend.committed:1")
+		w.until(time.Minute, "it dies behind a slice", p.ended)
+	}
 	w.start("")
 	w.up()
 	w.until(time.Minute, "the old ones are dropped", func() bool { return w.sums().Apps["other"] == gateway.AppSums{Wanted: 12, Dropped: 12} })

@@ -418,3 +418,22 @@ func TestStoppedWhileTheBrokerIsAway(t *testing.T) {
 		}
 	})
 }
+
+// A gate that died between the next round and the deletion leaves an offer of the
+// round before.
+func TestStoppedAndDied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := newModel(), &switches{}
+		m.add("a", 1)
+		m.stream["a"] = stored{7, m.pending["a"][0].Event, 0}
+		m.seq = 7
+		m.pending["a"][0].Round = 1
+		s.set("a", true)
+		startStopped(t, m, standard(), s)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if m.offered() != 0 || m.pending["a"][0].Round != 1 {
+			t.Errorf("stream %v, pending %+v", m.stream, m.pending)
+		}
+	})
+}

@@ -15,8 +15,8 @@ const recallSlice = 200
 // recall takes back the offers of what is stopped. What a worker has stays, or its
 // event would run twice at once; so that none goes to one between the look and the
 // deletion, the consumer is held meanwhile. Each event gets its next round before
-// its offer goes, since the broker remembers ids: if we die in between, the offer is
-// handed out once, and its answer counts as ever.
+// its offer goes, since the broker remembers ids; an offer of a round before is of a
+// gate that died in between, and goes too.
 func (g *Gate) recall(ctx context.Context) {
 	g.unfinished = true // until it is, the net comes back to it
 	app := g.o.App.Name
@@ -34,7 +34,7 @@ func (g *Gate) recall(ctx context.Context) {
 	}
 	open = slices.DeleteFunc(open, func(o gateway.OpenOffer) bool {
 		p := g.places[o.Conv]
-		return o.Seq <= state.Delivered || p == nil || !g.own(p, &o) || !g.o.Stopped(o.Account, o.Conv)
+		return o.Seq <= state.Delivered || p == nil || o.Delivery != p.head.Delivery() || !g.o.Stopped(o.Account, o.Conv)
 	})
 	for slice := range slices.Chunk(open, recallSlice) {
 		if err := g.takeBack(ctx, slice); err != nil {
@@ -48,9 +48,11 @@ func (g *Gate) recall(ctx context.Context) {
 }
 
 func (g *Gate) takeBack(ctx context.Context, offers []gateway.OpenOffer) error {
-	rows := make([]gateway.Pending, len(offers))
+	rows := make([]gateway.Pending, 0, len(offers))
 	for i := range offers {
-		rows[i] = g.places[offers[i].Conv].head
+		if p := g.places[offers[i].Conv]; g.own(p, &offers[i]) {
+			rows = append(rows, p.head)
+		}
 	}
 	rows, err := g.o.Ledger.Reround(ctx, rows)
 	if err != nil {
@@ -64,9 +66,12 @@ func (g *Gate) takeBack(ctx context.Context, offers []gateway.OpenOffer) error {
 	}
 	for i := range offers {
 		o := &offers[i]
-		if row := next[o.Conv]; row != nil { // else it was settled meanwhile, which comes by the mailbox
-			g.withdraw(ctx, o.Seq)
-			g.replace(g.places[o.Conv], *row)
+		p, row := g.places[o.Conv], next[o.Conv]
+		if row == nil && g.own(p, o) {
+			continue // settled meanwhile, which comes by the mailbox
+		}
+		if g.withdraw(ctx, o.Seq); row != nil {
+			g.replace(p, *row)
 		}
 	}
 	return nil
