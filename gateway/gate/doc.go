@@ -26,6 +26,16 @@
 // "too_late" when its turn, or its answer, comes later. The others of its
 // conversation wait for nothing more.
 //
+// What is stopped (an account, a conversation) is put aside when its turn comes, and
+// taken back from the broker where no worker has it. A stopped conversation that
+// became part of another one holds that one while it has something pending; a pause
+// does not move with a merge. An application that does not work as a whole is tripped
+// (breaker).
+//
+// An application with Block has no dead letters of tries, silence and the watchdog
+// until a cap is reached. A handler that the watchdog gave up then may run beside the
+// next try of its event, and the first answer counts.
+//
 // Owner: one Gate per application, one goroutine that starts in Run and owns all
 // of its maps; others hand it work through channels. Failure: nothing here is
 // durable. After a restart, or when the broker lost its streams, every head is
