@@ -41,10 +41,20 @@ type ConversationEvent struct {
 	Type       string                `json:"type"`
 	Origin     Origin                `json:"origin"`
 	ReceivedAt time.Time             `json:"received_at"`
+	OccurredAt *time.Time            `json:"occurred_at,omitempty"` // the platform's
 	Echo       Judgement             `json:"echo,omitempty"`
 	Observed   Observed              `json:"observed,omitempty"`
 	Superseded string                `json:"superseded,omitempty"`
 	States     map[string]EventState `json:"states,omitempty"` // by application
+	// Verdicts are how it ended, by application.
+	Verdicts map[string]EventVerdict `json:"verdicts,omitempty"`
+}
+
+// EventVerdict is how an event ended for an application.
+type EventVerdict struct {
+	Reason string    `json:"reason"`
+	Tries  int       `json:"tries"`
+	At     time.Time `json:"at"`
 }
 
 // ConversationMessage is an outgoing message without its text.
@@ -59,10 +69,21 @@ type ConversationMessage struct {
 	Failed   *Problem     `json:"failed,omitempty"`
 	Attempts int          `json:"attempts"`
 	DueAt    time.Time    `json:"due_at"`
+	// Calls are the attempts to send it, oldest first.
+	Calls []MessageCall `json:"calls,omitempty"`
 	// Statuses are the distinct transitions seen, with the platform's time.
 	Statuses []SeenStatus `json:"statuses,omitempty"`
 	// Members tells how far a message to a group got with each of them.
 	Members []MemberReceipt `json:"members,omitempty"`
+}
+
+// MessageCall is one attempt to send a message. EndedAt and Outcome are not there
+// while it is under way.
+type MessageCall struct {
+	StartedAt time.Time   `json:"started_at"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Outcome   OutcomeKind `json:"outcome,omitempty"`
+	Code      string      `json:"code,omitempty"`
 }
 
 // MemberReceipt is how far a message to a group got with one member: the furthest
@@ -90,4 +111,26 @@ type AuditEntry struct {
 	// person said so.
 	Count int64  `json:"count,omitempty"`
 	Note  string `json:"note,omitempty"`
+}
+
+// ListedConversation is a line of a list of conversations. What is not counted in
+// its list is zero.
+type ListedConversation struct {
+	Conv     string   `json:"conv"`
+	Platform string   `json:"platform"`
+	Account  string   `json:"account"`
+	Chat     ChatKind `json:"chat"`
+	// Events is how many of the newest events are its own.
+	Events int64 `json:"events,omitempty"`
+	// Waiting counts its events that wait for their verdict, up to 1,000 where it
+	// is not what the list is about.
+	Waiting int64 `json:"waiting,omitempty"`
+	// Since is when the event came that has waited longest, or the one without an
+	// answer; Last when the newest event came.
+	Since *time.Time `json:"since,omitempty"`
+	Last  *time.Time `json:"last,omitempty"`
+	Tries int        `json:"tries,omitempty"` // of the event that has waited longest
+	// Why is what became of the event without an answer: settled, dead, dropped,
+	// recovered or not wanted.
+	Why string `json:"why,omitempty"`
 }

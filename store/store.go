@@ -413,6 +413,9 @@ type AdminLedger interface {
 	Audit(ctx context.Context, e gateway.AuditEntry) error
 	AuditLog(ctx context.Context, limit int) ([]gateway.AuditEntry, error)
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
+	// Conversations lists conversations; next is where the following page begins, 0
+	// for none. See ConversationList for what each list holds and costs.
+	Conversations(ctx context.Context, q ConversationQuery) (list []gateway.ListedConversation, next int64, err error)
 	// FindConversation resolves identities as the relay does; ErrNotFound.
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
 	// Messages lists messages in a state, newest first.
@@ -463,6 +466,32 @@ type DeadQuery struct {
 	Before                   string    // id below this: the next page
 	Limit                    int
 }
+
+// ConversationQuery selects conversations. Account and App narrow a list: App to
+// what waits for it or was settled by it; a hot list counts what waits for it.
+type ConversationQuery struct {
+	List         ConversationList
+	App, Account string
+	After        int64 // next of the page before; 0 for the first
+	Limit        int
+}
+
+// ConversationList is what a list of conversations is about.
+type ConversationList string
+
+// The lists.
+const (
+	// ListHot: those with most of the newest 10,000 events; one page.
+	ListHot ConversationList = "hot"
+	// ListWaiting: those with events that wait, the longest wait first. Each page
+	// reads all that waits, in short reads.
+	ListWaiting ConversationList = "waiting"
+	// ListUnanswered: single chats of which the last word is the customer's, newest
+	// first: nothing waits in them, no reply was made after it that left, may have
+	// left or still may, and no colleague wrote. A page looks at 5,000 messages at
+	// most, so it may be short although others follow.
+	ListUnanswered ConversationList = "unanswered"
+)
 
 // StuckThing is one line of doctor.
 type StuckThing struct {

@@ -153,6 +153,11 @@ func (x adminAPI) ReleaseReplay(ctx context.Context, run, by string) (int, error
 	return len(convs), nil
 }
 
+// Conversations lists conversations.
+func (x adminAPI) Conversations(ctx context.Context, q store.ConversationQuery) ([]gateway.ListedConversation, int64, error) {
+	return x.a.ledger.Conversations(ctx, q)
+}
+
 // Conversation returns one conversation.
 func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
 	return x.a.ledger.Conversation(ctx, conv, limit)

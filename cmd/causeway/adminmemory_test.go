@@ -299,6 +299,14 @@ func (m *memoryAPI) Unanswered(context.Context, string, int64, int) ([]gateway.U
 	return m.unanswered, err
 }
 
+func (m *memoryAPI) Conversations(_ context.Context, q store.ConversationQuery) ([]gateway.ListedConversation, int64, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	since := sampleTime.Add(-time.Minute)
+	return []gateway.ListedConversation{{Conv: sampleConv, Platform: "whatsapp", Account: "shop-a", Chat: gateway.ChatSingle, Events: 120, Waiting: 3, Tries: 2,
+		Since: &since, Last: &sampleTime, Why: "settled"}}, map[store.ConversationList]int64{store.ListHot: 0, store.ListWaiting: 17, store.ListUnanswered: 18}[q.List], err
+}
+
 func (m *memoryAPI) Conversation(_ context.Context, conv string, _ int) (*gateway.Conversation, error) {
 	err := m.enter()
 	defer m.mu.Unlock()

@@ -41,6 +41,10 @@ type (
 		Messages []messageView `json:"messages"`
 		Next     string        `json:"next"`
 	}
+	conversationList struct {
+		Conversations []gateway.ListedConversation `json:"conversations"`
+		Next          int64                        `json:"next"`
+	}
 	readmitted struct {
 		Payload string `json:"payload"`
 	}

@@ -21,7 +21,7 @@ func (c *cli) convCommand() *cobra.Command {
 		Args:  subcommandNeeded,
 		RunE:  showUsage,
 	}
-	conv.AddCommand(c.convIDCommand(), c.convShowCommand(), c.convUnansweredCommand(), c.convReleaseCommand())
+	conv.AddCommand(c.convIDCommand(), c.convListCommand(), c.convShowCommand(), c.convUnansweredCommand(), c.convReleaseCommand())
 	return conv
 }
 
@@ -98,19 +98,41 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 
 func (c *cli) convShowCommand() *cobra.Command {
 	var limit int
+	var timeline, inOrders bool
+	var app string
 	cmd := &cobra.Command{
 		Use:   "show CONV",
 		Short: "Show a conversation: identities, events, what was sent; no text",
 		Long: `Show a conversation: who it is, its last events with their state per application,
 and the messages sent with what the platform said about them. No text is shown; the
-raw callbacks are in the archive.`,
-		Example: "  causeway conv show abcdefghijklmnopqrstuvwxyz --limit 20",
+raw callbacks are in the archive.
+
+--timeline prints the same by time: events, verdicts with the tries they took, attempts
+to send, statuses. --orders puts four orders of the events side by side: as the platform
+dated them, as they came (which is seq, and the one that counts), as they were handled,
+and as the answers were sent; ! marks a place that differs from the order they came.`,
+		Example: "  causeway conv show abcdefghijklmnopqrstuvwxyz --limit 20\n  causeway conv show abcdefghijklmnopqrstuvwxyz --orders --app support",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return fetched(cmd, c, query("limit", number(limit)), printConversation, "conversations", args[0])
+			if timeline && inOrders || app != "" && !inOrders {
+				return usageError("give --timeline or --orders; --app goes with --orders")
+			}
+			return fetched(cmd, c, query("limit", number(limit)), func(w io.Writer, v gateway.Conversation) {
+				switch {
+				case timeline:
+					printTimeline(w, &v)
+				case inOrders:
+					printOrders(w, &v, app)
+				default:
+					printConversation(w, v)
+				}
+			}, "conversations", args[0])
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most this many events and messages")
+	cmd.Flags().BoolVar(&timeline, "timeline", false, "by time")
+	cmd.Flags().BoolVar(&inOrders, "orders", false, "four orders side by side")
+	cmd.Flags().StringVar(&app, "app", "", "with --orders: whose verdicts count (default the last)")
 	return cmd
 }
 

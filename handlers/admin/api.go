@@ -192,6 +192,8 @@ type BridgeState struct {
 
 // Conversations reads conversations; no text.
 type Conversations interface {
+	// Conversations lists them; next is where the following page begins, 0 for none.
+	Conversations(ctx context.Context, q store.ConversationQuery) (list []gateway.ListedConversation, next int64, err error)
 	// Conversation returns it with at most limit events and messages.
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
 	// FindConversation resolves an identity as the relay does.

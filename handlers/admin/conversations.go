@@ -1,15 +1,37 @@
 package admin
 
 import (
+	"math"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
 )
 
 // maxIdentity bounds an identity, in bytes; WeCom's longest id has 64.
 const maxIdentity = 256
+
+func (r *router) conversations(c *gin.Context) {
+	p := query(c, "list", "app", "account", "after", "limit")
+	q := store.ConversationQuery{
+		List: store.ConversationList(p.word("list", string(store.ListHot), string(store.ListWaiting), string(store.ListUnanswered))),
+		App:  p.name("app"), Account: p.name("account"), After: p.number("after", 1, math.MaxInt64, 0), Limit: p.limit(),
+	}
+	if p.text("list") == "" {
+		p.bad("list", "is needed, such as waiting")
+	}
+	if err := p.err(); err != nil {
+		r.fail(c, err)
+		return
+	}
+	found, next, err := r.API.Conversations(c.Request.Context(), q)
+	r.answer(c, struct {
+		Conversations []gateway.ListedConversation `json:"conversations"`
+		Next          int64                        `json:"next,omitempty"`
+	}{list(found), next}, err)
+}
 
 func (r *router) conversation(c *gin.Context) {
 	p, conv := query(c, "limit"), c.Param("conv")

@@ -40,6 +40,7 @@ type router struct {
 //	GET  /api/v1/brakes                         viewer; what is stopped
 //	POST /api/v1/brakes/{scope}/{name}/pause    operator; and /resume. Scope app, account,
 //	                                            conversation, or replies with "all" or an application
+//	GET  /api/v1/conversations                  viewer; ?list=hot|waiting|unanswered app account after limit
 //	GET  /api/v1/conversations/{conv}           viewer; ?limit
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
 //	POST /api/v1/conversations/{conv}/release   operator; ?then=drop|send
@@ -91,6 +92,7 @@ func NewRouter(o Options) http.Handler {
 	viewer.GET("/dead/:id", r.deadLetter)
 	viewer.GET("/apps", r.apps)
 	viewer.GET("/brakes", r.brakes)
+	viewer.GET("/conversations", r.conversations)
 	viewer.GET("/conversations/:conv", r.conversation)
 	viewer.GET(`/conversations\:find`, r.find)
 	viewer.GET("/unanswered", r.unanswered)

@@ -169,6 +169,10 @@ func (a *api) Unanswered(_ context.Context, app string, before int64, limit int)
 	return []gateway.Unanswered{{N: 9, App: "bot", Conv: conv}}, a.called("unanswered %q %d %d", app, before, limit)
 }
 
+func (a *api) Conversations(_ context.Context, q store.ConversationQuery) ([]gateway.ListedConversation, int64, error) {
+	return nil, 7, a.called("conversations %s %q %q %d %d", q.List, q.App, q.Account, q.After, q.Limit)
+}
+
 func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.Conversation, error) {
 	return &gateway.Conversation{Conv: conv}, a.called("conversation %s %d", conv, limit)
 }

@@ -71,13 +71,16 @@ func conversationMerges(c *conn, out *gateway.Conversation, key int64) error {
 
 func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int) error {
 	var ns []int64
-	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content FROM event WHERE c = ?
+	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content, occurred_at FROM event WHERE c = ?
 		ORDER BY n DESC LIMIT ?) ORDER BY n`, func(r row) error {
 		ns = append(ns, r.int(0))
 		says := contentOf(r.blob(8))
 		out.Events = append(out.Events, gateway.ConversationEvent{Event: eventID(r[1]), Run: r.str(2), Seq: max(r.int(3), 0),
 			Kind: gateway.Kind(r.str(4)), Origin: gateway.Origin(r.str(5)), ReceivedAt: r.time(6), Echo: gateway.Judgement(r.str(7)),
 			Type: says.Type, Observed: says.Observed, Superseded: says.Superseded})
+		if at := r.time(9); !at.IsZero() {
+			out.Events[len(out.Events)-1].OccurredAt = &at
+		}
 		if e := &out.Events[len(out.Events)-1]; e.Echo == "" && says.Echo.Otherwise == gateway.JudgedUndecided {
 			e.Echo = gateway.JudgedUndecided
 		}
@@ -90,12 +93,13 @@ func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int
 		e := &out.Events[i]
 		set := func(r row) error {
 			if e.States == nil {
-				e.States = make(map[string]gateway.EventState)
+				e.States, e.Verdicts = make(map[string]gateway.EventState), make(map[string]gateway.EventVerdict)
 			}
 			e.States[r.str(0)] = gateway.EventState(r.str(1))
+			e.Verdicts[r.str(0)] = gateway.EventVerdict{Reason: r.str(2), Tries: int(r.int(3)), At: r.time(4)}
 			return nil
 		}
-		if err := c.query("SELECT app, state FROM settled WHERE n = ?", set, n); err != nil {
+		if err := c.query("SELECT app, state, reason, tries, at FROM settled WHERE n = ?", set, n); err != nil {
 			return err
 		}
 	}
@@ -146,7 +150,18 @@ func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
 	}
 	for i := range out.Messages {
 		m := &out.Messages[i]
-		err := c.query("SELECT state, at FROM receipt WHERE message = ? ORDER BY at, state", func(r row) error {
+		err := c.query("SELECT started_at, ended_at, outcome, code FROM attempt WHERE message = ? ORDER BY n", func(r row) error {
+			call := gateway.MessageCall{StartedAt: r.time(0), Outcome: gateway.OutcomeKind(r.str(2)), Code: r.str(3)}
+			if at := r.time(1); !at.IsZero() {
+				call.EndedAt = &at
+			}
+			m.Calls = append(m.Calls, call)
+			return nil
+		}, m.Message)
+		if err != nil {
+			return err
+		}
+		err = c.query("SELECT state, at FROM receipt WHERE message = ? ORDER BY at, state", func(r row) error {
 			m.Statuses = append(m.Statuses, gateway.SeenStatus{State: gateway.StatusState(r.str(0)), At: r.time(1)})
 			return nil
 		}, m.Message)

@@ -15,12 +15,13 @@ func adminConversation(w *world) {
 	w.relay(second)
 	c, err := w.l.Conversation(w.ctx, conv, 100)
 	w.must(err)
+	occurred := w.now.Add(-time.Second)
 	want := &gateway.Conversation{
 		Conv: conv, Platform: "whatsapp", Account: "shop", Chat: gateway.ChatSingle, Identities: []gateway.Identity{phone("1")}, LastSeq: 2,
 		Events: []gateway.ConversationEvent{
-			{Event: "ev_a1", Seq: 1, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now,
-				States: map[string]gateway.EventState{"bot": gateway.EventSettled}},
-			{Event: "ev_a2", Seq: 2, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now,
+			{Event: "ev_a1", Seq: 1, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now, OccurredAt: &occurred,
+				States: map[string]gateway.EventState{"bot": gateway.EventSettled}, Verdicts: map[string]gateway.EventVerdict{"bot": {Reason: "done", Tries: 1, At: w.now}}},
+			{Event: "ev_a2", Seq: 2, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now, OccurredAt: &occurred,
 				States: map[string]gateway.EventState{"bot": gateway.EventPending, "other": gateway.EventPending}},
 		},
 		Messages: []gateway.ConversationMessage{{Message: c.Messages[0].Message, Event: "ev_a1", Type: gateway.ReplyText, State: gateway.MessageWaiting, DueAt: w.now}},

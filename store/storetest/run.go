@@ -128,6 +128,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"admin/identity", adminIdentity},
 		{"admin/names are for ever", adminNames},
 		{"account/health", accountHealth},
+		{"admin/lists of conversations", conversationLists},
 		{"dead/filters and pages", deadList},
 		{"dead/counted", deadCounted},
 		{"dead/many", deadMany},
