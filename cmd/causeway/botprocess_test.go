@@ -103,6 +103,13 @@ func (b *botProcess) count(pick func(*handled) bool) (n int) {
 	return n
 }
 
+// ready says whether it has found its application; only the one in JavaScript tells.
+func (b *botProcess) ready() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Contains(b.others.String(), "ready\n")
+}
+
 // ended counts the calls that came to their end.
 func (b *botProcess) ended() int {
 	return b.count(func(h *handled) bool { return !h.End.IsZero() })

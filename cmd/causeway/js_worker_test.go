@@ -15,7 +15,8 @@ func TestJavaScriptWorkers(t *testing.T) {
 	second := w.jsProcess(20 * time.Millisecond) // both wait for the gateway
 	w.start("")
 	w.up()
-	l := &load{w: w, convs: 8, each: 12, pause: 50 * time.Millisecond}
+	w.until(time.Minute, "both are there", func() bool { return first.ready() && second.ready() })
+	l := &load{w: w, convs: 8, each: 20, pause: 100 * time.Millisecond}
 	underLoad(t, l, 2*time.Minute, func(ctx context.Context) {
 		w.until(time.Minute, "both work", func() bool { return first.ended() >= 5 && second.ended() >= 5 })
 		first.kill()
@@ -25,7 +26,7 @@ func TestJavaScriptWorkers(t *testing.T) {
 		w.up()
 	})
 	w.quiet(2 * time.Minute)
-	if app := w.sums().Apps["echo"]; app.Settled != 8*12 || app.Dead != 0 {
+	if app := w.sums().Apps["echo"]; app.Settled != 8*20 || app.Dead != 0 {
 		t.Errorf("settled %d, dead %d", app.Settled, app.Dead)
 	}
 	second.leave()

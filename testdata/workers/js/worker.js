@@ -78,6 +78,7 @@ async function loop() {
     try {
       const consumer = await js.consumers.get(`CW_READY_${APP}`, APP);
       ackWait = (await consumer.info()).config.ack_wait / 1e6;
+      if (process.env.TAKES_MS) process.stdout.write("ready\n");
       for (;;) {
         const msg = await consumer.next({ expires: 5_000 });
         if (msg) await turn(msg);
