@@ -29,5 +29,6 @@ func sideBoundaries() []string {
 		"media.stored", "media.committed",
 		"bridge.calling", "bridge.called", "bridge.answering", "bridge.answered",
 		"pull.fetched", "pull.archived",
+		"states.acked", "states.committed",
 	}
 }

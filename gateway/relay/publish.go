@@ -149,7 +149,12 @@ func (p *Publisher) RunStates(ctx context.Context) error {
 				return 0, fmt.Errorf("publish: %w", err)
 			}
 		}
-		return len(rows), p.ledger.SetStatesPublished(ctx, life, rows[len(rows)-1].Rev)
+		p.boundary("states.acked")
+		if err := p.ledger.SetStatesPublished(ctx, life, rows[len(rows)-1].Rev); err != nil {
+			return 0, err
+		}
+		p.boundary("states.committed")
+		return len(rows), nil
 	})
 }
 
