@@ -214,6 +214,31 @@ func TestKfHandsOver(t *testing.T) {
 	}
 }
 
+// The process dies when the session was handed over and nobody heard the answer: the
+// next one asks WeCom, and the message is accepted without a second call.
+func TestKfHandsOverKilled(t *testing.T) {
+	begin(t)
+	w, wc := newKfWorld(t, worldOptions{apps: appByWorker})
+	w.start("outbox.called:1")
+	w.up()
+	w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		return worker.Transfer(gateway.SessionHuman, ev.Text), nil
+	}, 1)
+	w.until(30*time.Second, "the account is asked", func() bool { return wc.KfSyncs() > 0 })
+	kfWrites(t, wc, wecomtest.KfItem{Customer: "wmHands1", Text: "ChenHao"})
+	w.until(time.Minute, "the session was handed over and the gateway died", func() bool {
+		state, _ := wc.KfState(testKf, "wmHands1")
+		return state == wecomtest.KfHuman && w.proc.ended()
+	})
+	w.start("")
+	w.up()
+	w.until(90*time.Second, "the message is accepted", func() bool { return w.sums().Messages.Accepted == 1 })
+	w.settled(time.Minute)
+	if s := w.sums().Messages; s.Taken != 1 || s.Unknown != 0 || len(accepted(callsTo(wc.Calls(), "wmHands1"))) != 1 {
+		t.Errorf("%+v, calls %+v", s, callsTo(wc.Calls(), "wmHands1"))
+	}
+}
+
 // An account that WeCom refuses is seen by an operator and harms nobody else.
 func TestKfRefusedIsSeen(t *testing.T) {
 	begin(t)

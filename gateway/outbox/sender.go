@@ -39,6 +39,13 @@ type Client interface {
 	Send(ctx context.Context, out gateway.Outgoing) gateway.Outcome
 }
 
+// Witness is a Client whose platform can be asked what became of a message of which
+// nobody heard, with a call that changes nothing; known is false when it does not
+// tell. What a process left open is settled by it, if at all, before it is unknown.
+type Witness interface {
+	Left(ctx context.Context, m *gateway.Message) (o gateway.Outcome, known bool)
+}
+
 // SenderOptions of a Sender.
 type SenderOptions struct {
 	Ledger   SendLedger

@@ -250,8 +250,12 @@ func (s *Sender) callEnds(m *gateway.Message, a *gateway.Attempt) time.Time {
 	return a.VoidAfter.Add(graceAfterVoid)
 }
 
+// witnessWait is the patience with a platform that is asked what it has.
+const witnessWait = 10 * time.Second
+
 // orphan judges an attempt that a process before us left open: not before its
-// call cannot run any more, and then as unknown.
+// call cannot run any more, and then by what the platform says that it has, where it
+// can be asked, else as unknown. Dying while asking, it is asked again.
 func (s *Sender) orphan(ctx context.Context, m *gateway.Message, a *gateway.Attempt, now time.Time) time.Time {
 	if a == nil {
 		return now.Add(time.Minute) // the schema forbids it; do not spin
@@ -260,6 +264,17 @@ func (s *Sender) orphan(ctx context.Context, m *gateway.Message, a *gateway.Atte
 		return at
 	}
 	out := gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "restart", Detail: "the process ended during the call"}
+	if w, can := s.o.Client(m.Platform, m.Account).(Witness); can {
+		asking, cancel := context.WithTimeout(ctx, witnessWait)
+		said, known := w.Left(asking, m)
+		cancel()
+		if ctx.Err() != nil {
+			return now
+		}
+		if known {
+			out = said
+		}
+	}
 	if err := s.o.Ledger.EndAttempt(ctx, s.end(m, a, out, "restart")); err != nil {
 		return s.failed(ctx, err)
 	}

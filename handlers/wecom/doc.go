@@ -99,8 +99,8 @@
 //   - A transfer is kf/service_state/trans (94669, last changed Nov 2023). It cannot
 //     be repeated blindly: a second one may end the next session, or take a customer
 //     from whom a colleague gave them to. A lost answer is settled by asking for the
-//     state at once, and is unknown where that does not help; so is one that a dying
-//     process left open.
+//     state, at once or, of one that a dying process left open, when its call cannot
+//     run any more, and is unknown where that does not help.
 //   - A menu is made of buttons, lists and links; a link with a picture (file) is a
 //     card of its own. Limits are WeCom's, in bytes; nothing is cut.
 //

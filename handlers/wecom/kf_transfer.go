@@ -34,6 +34,20 @@ func (k *KfClient) transfer(ctx context.Context, out gateway.Outgoing, call *sen
 	return gateway.Outcome{Kind: gateway.OutcomeAccepted, Detail: "the session is as asked for, by a question after the code " + o.Code}
 }
 
+// Left says what became of a transfer whose answer nobody heard, by the state that
+// WeCom tells: as asked for, it is accepted. Anything else tells nothing: it may have
+// been done and changed again. Of messages WeCom tells nothing at all.
+func (k *KfClient) Left(ctx context.Context, m *gateway.Message) (o gateway.Outcome, known bool) {
+	if m.Reply.Type != gateway.ReplyTransfer {
+		return o, false
+	}
+	to, refusal := fitsKf(m)
+	if refusal != nil || !k.stands(ctx, to, m.Reply.Transfer) {
+		return o, false
+	}
+	return gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: m.ID, Detail: "the session is as asked for, by a question after the process had ended"}, true
+}
+
 // changed makes the call, which is given up in time for a question after it.
 func (k *KfClient) changed(ctx context.Context, out gateway.Outgoing, call *sendCall) gateway.Outcome {
 	if !out.VoidAfter.IsZero() {

@@ -139,3 +139,33 @@ func TestKfTransferLost(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// What a process left open is told by the state, and only where it is as asked for.
+func TestKfTransferLeft(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t, wecomtest.Options{Kf: []string{kfID}})
+	if _, err := s.Kf(wecomtest.KfItem{Kf: kfID, Customer: customer, Text: "x", Silent: true}); err != nil {
+		t.Fatal(err)
+	}
+	k := newKfClient(t, s.URL())
+	m := kfMessage(kfHands(gateway.SessionPool, ""), 1).Message
+	if o, known := k.Left(t.Context(), &m); known {
+		t.Errorf("not done: %+v", o)
+	}
+	if o := k.Send(t.Context(), kfMessage(kfHands(gateway.SessionPool, ""), 1)); o.Kind != gateway.OutcomeAccepted {
+		t.Fatal(o)
+	}
+	if o, known := k.Left(t.Context(), &m); !known || o.Kind != gateway.OutcomeAccepted || o.ExternalID != m.ID {
+		t.Errorf("done: %v %+v", known, o)
+	}
+	other := kfMessage(kfHands(gateway.SessionHuman, "ChenHao"), 1).Message
+	text := kfMessage(gateway.Reply{Type: gateway.ReplyText, Text: "x"}, 1).Message
+	for _, m := range []*gateway.Message{&other, &text} {
+		if o, known := k.Left(t.Context(), m); known {
+			t.Errorf("%s: %+v", m.Reply.Type, o)
+		}
+	}
+	if calls := len(s.Calls()); calls != 1 {
+		t.Errorf("%d calls that change something", calls)
+	}
+}
