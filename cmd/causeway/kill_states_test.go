@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -42,11 +43,11 @@ func TestKillWhilePublishingStates(t *testing.T) {
 					// Each is a round of its own: otherwise one could have them all.
 					ended := false
 					w.until(30*time.Second, "the change is published, or the process died", func() bool {
-						now := w.bucket(w.customerConv())
+						now := w.bucket(w.stateConv())
 						ended = p.ended()
 						return ended || now.Rev > before.Rev
 					})
-					before = w.bucket(w.customerConv())
+					before = w.bucket(w.stateConv())
 					if ended {
 						break
 					}
@@ -71,8 +72,8 @@ func TestKillWhilePublishingStates(t *testing.T) {
 	}
 }
 
-// customerConv is the conversation of the customer's state, "" before it is known.
-func (w *world) customerConv() string {
+// stateConv is the conversation of the customer's state, "" before it is known.
+func (w *world) stateConv() string {
 	var found struct{ Conv string }
 	for _, account := range []string{"corp-a", "approvals"} {
 		q := url.Values{"platform": {"wecom"}, "account": {account}, "kind": {"customer"}, "identity": {theCustomer}}
@@ -86,7 +87,7 @@ func (w *world) customerConv() string {
 // bucket is the state of a conversation in CW_STATE; a zero one where there is none.
 func (w *world) bucket(conv string) (s gateway.State) {
 	w.t.Helper()
-	nc, err := stream.Outside{URL: "nats://" + w.nats, User: "bot", Password: "bot-password"}.Dial()
+	nc, err := nats.Connect("nats://"+w.nats, nats.UserInfo("bot", "bot-password"), nats.CustomInboxPrefix("_INBOX_bot"))
 	if err != nil {
 		return s
 	}
