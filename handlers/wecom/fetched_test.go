@@ -116,14 +116,14 @@ func fetchedFact(t *testing.T, s *sample, it *gateway.Item, plain []byte) (want 
 func fetchedKey(it *gateway.Item) string {
 	id := it.Chat.Identities[0]
 	who, _, _ := strings.Cut(it.AccountID, "/")
-	switch {
-	case id.Kind == "audit":
+	switch id.Kind {
+	case "audit":
 		return "audit|" + who + "|" + id.Value
-	case id.Kind == "account":
+	case "account":
 		return "account|" + strings.TrimPrefix(id.Value, "bot:")
-	case id.Kind == "userid":
+	case "userid":
 		return strings.Replace(it.AccountID, ":", "|", 1) + "|u|" + id.Spelling()
-	case id.Kind == "member": // of a page: a colleague, whose state it is
+	case "member": // of a page: a colleague, whose state it is
 		return "kf|" + kfID + "|" + customer
 	}
 	return "kf|" + kfID + "|" + id.Spelling()
