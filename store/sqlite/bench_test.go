@@ -143,3 +143,32 @@ func benchSettle(b *testing.B, replies int) {
 	report(len(rows))
 	b.ReportMetric(float64(len(rows))/b.Elapsed().Seconds(), "answers/s")
 }
+
+// BenchmarkHeads reads the heads of 1,000 conversations, alone and beside one of
+// which 100,000 events wait: that one must cost no more than another.
+func BenchmarkHeads(b *testing.B) {
+	for _, waiting := range []int{0, 100_000} {
+		b.Run(fmt.Sprintf("beside=%d", waiting), func(b *testing.B) { benchHeads(b, waiting) })
+	}
+}
+
+func benchHeads(b *testing.B, waiting int) {
+	s, at, pos := openBench(b), time.Unix(1_700_000_000, 0), 1
+	fill := func(n, convs int) {
+		for end := pos + n; pos < end; pos += 100 {
+			if _, err := s.Ledger.Relay(context.Background(), benchBatch(pos, 100, convs, at), at); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	fill(2000, 1000)
+	fill(waiting, 1)
+	report := cost(b)
+	for range b.N {
+		heads, err := s.Ledger.Heads(context.Background(), "bot", "", 2000)
+		if err != nil || len(heads) != 1000 {
+			b.Fatal(len(heads), err)
+		}
+	}
+	report(b.N)
+}
