@@ -52,7 +52,6 @@ type bot struct {
 	app   gateway.Application
 	fails func(event string) bool
 	at    []time.Time // deliveries
-	took  map[string]time.Duration
 }
 
 func (b *bot) run(d time.Duration) {
@@ -137,9 +136,11 @@ func outage(t *testing.T, restart bool) {
 		m.add(fmt.Sprintf("c%02d", i), 2)
 	}
 	down := true
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
+	var stop func()
 	run := func() *gate.Gate {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		stop = func() { cancel(); <-done }
 		g := gate.New(gate.Options{App: standard(), Ledger: m, Stream: m, Intake: m, Breaker: m.broken, Now: time.Now, Log: zap.NewNop()})
 		go func() { done <- g.Run(ctx) }()
 		synctest.Wait()
@@ -153,9 +154,7 @@ func outage(t *testing.T, restart bool) {
 	b.at = nil
 	for minute := range 10 {
 		if restart && minute == 4 {
-			cancel()
-			<-done
-			ctx, cancel = context.WithCancel(t.Context())
+			stop()
 			b.g = run()
 			if !b.g.Tripped() {
 				t.Fatal("a restart closed the breaker")
@@ -177,8 +176,7 @@ func outage(t *testing.T, restart bool) {
 	}
 	m.inOrder(t)
 	t.Logf("drained within %s, the wait for the probe included", time.Since(began))
-	cancel()
-	<-done
+	stop()
 }
 
 // Events that can only fail are dead letters, exactly those, and trip nothing for

@@ -179,6 +179,7 @@ func (m *model) answerOne() {
 		m.dead[s.Dead] = 1
 		a.Pending--
 		a.Dead++
+	case gateway.EventBlocked: // a word for people
 	case gateway.EventSettled, gateway.EventDropped:
 		m.waiting[key] = slices.Delete(ps, i, i+1)
 		a.Pending--
