@@ -13,7 +13,14 @@
 //
 // A message leaves not before it is due and not after it expires: it waits for its
 // time in the ledger and costs nothing meanwhile, and no byte of a call is written
-// past its end. What is not due holds up nothing; order is by the time due.
+// past its end. What is not due holds up nothing; order is by the time due. One with a
+// send window is due when that opens: what did not leave before it closed is put off to
+// the next opening, with the parts behind it. An operator's change of the time, a hold
+// or a cancellation wins until the attempt is stored, which looks at both again.
+//
+// When more conversations are ready than can be served, the accounts take turns, and
+// of an account the conversation with the best priority goes first (lines). While there
+// is room for all nobody is ranked, so that the order costs nothing.
 //
 // Messages of a conversation that became part of another one leave before those of
 // that one. Each of them ends in bounded time: it is taken, refused, given up as
