@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -148,13 +148,13 @@ func soon(flag, typed string) (string, error) {
 	if typed == "" {
 		return "", nil
 	}
-	sign, rest := time.Duration(1), typed
-	if typed[0] == '-' {
-		sign, rest = -1, typed[1:]
-	}
+	rest, back := strings.CutPrefix(typed, "-")
 	d, ok := parseAge(rest)
 	if !ok {
 		return "", usageError("--%s: %q is not a duration; write 90m, 2h or 1d", flag, printable(typed, 40))
 	}
-	return (sign * d).String(), nil
+	if back {
+		d = -d
+	}
+	return d.String(), nil
 }

@@ -54,7 +54,7 @@ func postResult(ctx context.Context, client *egress.Client, url string, header h
 		word := "failed"
 		var e *egress.Error
 		if errors.As(err, &e) {
-			word = string(e.Word)
+			word = e.Word
 		}
 		return results.Answer{Word: word}
 	}

@@ -57,7 +57,8 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 		return now
 	case gateway.MessageWaiting:
 		return s.waiting(ctx, m, now)
-	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld:
+	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld,
+		gateway.TaskPartial:
 		return time.Time{} // not open; the ledger does not hand these out
 	}
 	return time.Time{}

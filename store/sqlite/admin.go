@@ -98,7 +98,8 @@ func (l *Ledger) Messages(ctx context.Context, state gateway.MessageState, limit
 		where = "state = ?"
 	case gateway.MessageWaiting, gateway.MessageSending:
 		where = "open = 1 AND state = ?"
-	case gateway.MessageRejected, gateway.MessageUnknown, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld:
+	case gateway.MessageRejected, gateway.MessageUnknown, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld,
+		gateway.TaskPartial:
 	}
 	err = l.r.read(ctx, func(c *conn) error {
 		return c.query("SELECT "+messageColumns+" FROM message WHERE "+where+" ORDER BY row DESC LIMIT ?", func(r row) error {

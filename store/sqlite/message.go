@@ -60,7 +60,8 @@ func (l *Ledger) storeMessage(c *conn, m *message, was gateway.MessageState) err
 	case gateway.MessageWaiting, gateway.MessageSending:
 		m.open = true
 	case gateway.MessageUnknown: // open until given up
-	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld:
+	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld,
+		gateway.TaskPartial:
 		m.open = false
 	}
 	var failed []byte
