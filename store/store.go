@@ -377,7 +377,7 @@ type AdminLedger interface {
 	AppCounts(ctx context.Context) (map[string]gateway.AppCounts, error)
 	PayloadState(ctx context.Context, pos int64) (PayloadStatus, error)
 	// Dead lists dead letters, newest first. With 100,000 of them a page takes
-	// milliseconds, whatever the filter.
+	// milliseconds; one that ends before most of them (Until) tens.
 	Dead(ctx context.Context, q DeadQuery) ([]gateway.DeadLetter, error)
 	DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error)
 	// Requeue sets an open dead letter moving again (gateway.RequeueOrder): an event
