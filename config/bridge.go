@@ -23,6 +23,9 @@ func (a *Application) completeBridge() {
 	if a.URL == "" {
 		return
 	}
+	if a.ContentType == "" {
+		a.ContentType = "application/cloudevents+json"
+	}
 	if a.Concurrency == 0 {
 		a.Concurrency = bridgeConcurrency
 	}
@@ -42,6 +45,7 @@ func (r *rules) bridge(at string, a *Application) {
 			set  bool
 		}{
 			{"secret", a.Secret != ""}, {"secret_previous", a.SecretPrevious != ""}, {"headers", len(a.Headers) > 0}, {"insecure", a.Insecure},
+			{"content_type", a.ContentType != ""},
 			{"concurrency", a.Concurrency != 0}, {"timeout", a.Timeout != 0}, {"answer_by", a.AnswerBy != 0},
 		} {
 			if f.set {

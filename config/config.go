@@ -289,6 +289,9 @@ type Application struct {
 	SecretPrevious Secret `yaml:"secret_previous,omitempty"`
 	// Headers go along with every request, for endpoints that want a key. [none]
 	Headers []Header `yaml:"headers,omitempty" validate:"dive"`
+	// ContentType names the body; n8n, Dify and the like read application/json only,
+	// which it is as well. ["application/cloudevents+json"]
+	ContentType string `yaml:"content_type,omitempty" validate:"omitempty,oneof=application/cloudevents+json application/json"`
 	// Insecure allows http to other machines. [false]
 	Insecure bool `yaml:"insecure,omitempty"`
 	// Concurrency is how many events, of different conversations, are with the

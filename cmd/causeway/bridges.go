@@ -46,7 +46,8 @@ func bridgeOptions(c *config.Application, app gateway.Application) (bridge.Optio
 	if err != nil { // checked before, unless the configuration was built by hand
 		return bridge.Options{}, fmt.Errorf("application %s: secret %w", c.Name, err)
 	}
-	o := bridge.Options{App: app, URL: c.URL, Keys: keys, Concurrency: c.Concurrency, Timeout: c.Timeout, AnswerBy: c.AnswerBy}
+	o := bridge.Options{App: app, URL: c.URL, Keys: keys, Concurrency: c.Concurrency, Timeout: c.Timeout, AnswerBy: c.AnswerBy,
+		ContentType: c.ContentType}
 	for _, h := range c.Headers {
 		o.Headers = append(o.Headers, bridge.Header{Name: h.Name, Value: h.Value.Reveal()})
 	}

@@ -18,12 +18,14 @@ import (
 	"github.com/causewayhq/causeway/gateway/worker"
 )
 
-// Options of a Bridge; all required but Headers, AnswersURL, TLS, Boundary and Log.
+// Options of a Bridge; all required but Headers, ContentType, AnswersURL, TLS, Boundary and Log.
 type Options struct {
 	App     gateway.Application
 	URL     string
 	Keys    gateway.WebhookKeys
 	Headers []Header
+	// ContentType names the body; "" is CloudEvents' own.
+	ContentType string
 	// Concurrency is how many events are at the endpoint at one moment, those it
 	// answers later included; Timeout bounds a request, AnswerBy the answer after
 	// a 202, counted from the request.
@@ -77,6 +79,9 @@ func New(o Options) (*Bridge, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.ContentType == "" {
+		o.ContentType = "application/cloudevents+json"
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}

@@ -286,7 +286,7 @@ func TestRequest(t *testing.T) {
 	}
 	p := posts[0]
 	h := p.Header
-	if h.Get("Content-Type") != "application/cloudevents+json; charset=utf-8" || h.Get("Authorization") != "Bearer key" ||
+	if h.Get("Content-Type") != "application/cloudevents+json" || h.Get("Authorization") != "Bearer key" ||
 		h.Get("Cw-Conv") != conv(1) || h.Get("Cw-Seq") != "7" || h.Get("Cw-Try") != "1" || h.Get("webhook-id") != ev.Event || h.Get("Idempotency-Key") != "" {
 		t.Errorf("headers %v", h)
 	}

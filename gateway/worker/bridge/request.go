@@ -12,8 +12,6 @@ import (
 	"github.com/causewayhq/causeway/gateway/worker"
 )
 
-const contentType = "application/cloudevents+json; charset=utf-8"
-
 // request makes the signed request of one try.
 func (b *Bridge) request(ctx context.Context, ev *gateway.Event, info worker.Delivery) (*http.Request, error) {
 	var replyTo [][2]string
@@ -37,7 +35,7 @@ func (b *Bridge) request(ctx context.Context, ev *gateway.Event, info worker.Del
 			req.Header[http.CanonicalHeaderKey(name)] = values
 		}
 	}
-	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("Content-Type", b.o.ContentType)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "causeway")
 	b.o.Keys.Headers(webhookID(info.ID), b.o.Now(), body, req.Header.Set)
