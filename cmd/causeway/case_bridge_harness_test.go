@@ -26,6 +26,8 @@ type hookBot struct {
 	keys    gateway.WebhookKeys
 	address string
 	answer  func(w http.ResponseWriter, h *hooked)
+	// respond stands in for answer where the request is needed as well.
+	respond func(w http.ResponseWriter, r *http.Request, h *hooked)
 
 	mu      sync.Mutex
 	server  *http.Server
@@ -101,7 +103,16 @@ func (b *hookBot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	b.begin(h)
 	defer b.end(h)
+	if b.respond != nil {
+		b.respond(w, r, h)
+		return
+	}
 	b.answer(w, h)
+}
+
+// of are the requests that came for an event.
+func (b *hookBot) of(event string) []*hooked {
+	return slices.DeleteFunc(b.requests(), func(h *hooked) bool { return h.Data.Event != event })
 }
 
 func (b *hookBot) begin(h *hooked) {

@@ -121,6 +121,100 @@ func TestBridgeLater(t *testing.T) {
 	w.sums()
 }
 
+// What a bot may answer, through the whole gateway: the first response is the row's,
+// the ones after it repeat the message. A try is spent or not, and what is refused
+// for good is a dead letter that says why and nothing of what the bot said.
+func TestBridgeResponses(t *testing.T) {
+	begin(t)
+	b := newHookBot(t)
+	rows := []struct {
+		name   string
+		first  http.HandlerFunc
+		try    int    // of the second request; 0 when there is none
+		reason string // of the dead letter
+		detail string
+	}{
+		{"500", answers(500, "", ""), 2, "", ""},
+		{"503", answers(503, "", ""), 2, "", ""},
+		{"404", answers(404, "", ""), 2, "", ""},
+		{"302", answers(302, "Location", "/elsewhere"), 2, "", ""},
+		{"a page", answers(200, "", ""), 2, "", ""},
+		{"huge", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3<<20)) }, 2, "", ""},
+		{"slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 2, "", ""},
+		{"gone", func(w http.ResponseWriter, _ *http.Request) {
+			if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+				_ = conn.Close()
+			}
+		}, 2, "", ""},
+		{"429", answers(429, "Retry-After", "1"), 1, "", ""},
+		{"503 for a second", answers(503, "Retry-After", "1"), 1, "", ""},
+		{"400", answers(400, "", ""), 0, gateway.ReasonVerdict, "the endpoint answered 400"},
+		{"422", answers(422, "", ""), 0, gateway.ReasonVerdict, "the endpoint answered 422"},
+		{"204", answers(204, "", ""), 0, "", ""},
+	}
+	byText := map[string]http.HandlerFunc{}
+	for _, row := range rows {
+		byText[row.name] = row.first
+	}
+	repeat := b.answer
+	b.respond = func(w http.ResponseWriter, r *http.Request, h *hooked) {
+		if first := byText[h.Data.Text]; first != nil && len(b.of(h.Data.Event)) == 1 {
+			first(w, r)
+			return
+		}
+		repeat(w, h)
+	}
+	b.listen()
+	w := newCase(t, worldOptions{apps: b.app("timeout: 1s, concurrency: 4")})
+	for i, row := range rows {
+		customer := fmt.Sprintf("155500%02d", i)
+		w.says(customer, row.name)
+		w.settled(time.Minute)
+		var list []*hooked
+		for _, h := range b.requests() {
+			if h.Data.Text == row.name {
+				list = append(list, h)
+			}
+		}
+		want, sent := 1, "[]"
+		if row.try > 0 {
+			want, sent = 2, "["+row.name+"]"
+		}
+		if len(list) != want || list[0].Try != 1 || list[0].ID != list[len(list)-1].ID || row.try > 0 && list[1].Try != row.try {
+			t.Errorf("%s: %d requests, want %d, the second as try %d", row.name, len(list), want, row.try)
+		}
+		if got := fmt.Sprint(texts(w.calls(customer))); got != sent {
+			t.Errorf("%s: sent %s, want %s", row.name, got, sent)
+		}
+		dead := w.deadLetters()
+		if row.reason == "" && len(dead) != 0 || row.reason != "" && (len(dead) != 1 || dead[0].Reason != row.reason || dead[0].Detail != row.detail) {
+			t.Errorf("%s: dead letters %+v", row.name, dead)
+		}
+		for _, d := range dead {
+			if err := w.call(http.MethodPost, "/api/v1/dead/"+d.ID+"/drop", nil, nil); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if strings.Contains(w.said(), "the bot says") {
+		t.Error("the log holds what the bot said")
+	}
+	w.sums()
+}
+
+// answers is a response with a header and a body that is no answer.
+func answers(status int, name, value string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if name != "" {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		if status != http.StatusNoContent {
+			_, _ = w.Write([]byte("the bot says no"))
+		}
+	}
+}
+
 // The gateway stops, or is killed, while a bot thinks about its answer. The event
 // comes again under the same id and without a try spent; the answer to the first
 // request counts, by its old token, and is sent once.
