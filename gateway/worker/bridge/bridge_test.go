@@ -61,7 +61,7 @@ type posted struct {
 }
 
 func app() gateway.Application {
-	return gateway.Application{Name: "bot", Tries: 3, Delays: []time.Duration{2 * time.Second}, AckWait: 4 * time.Second, HandlerMax: time.Minute, Replies: true}
+	return gateway.Application{Name: "bot", Tries: 3, Delays: []time.Duration{2 * time.Second}, AckWait: 30 * time.Second, HandlerMax: time.Minute, Replies: true}
 }
 
 func keys(t testing.TB, secrets ...string) gateway.WebhookKeys {

@@ -37,6 +37,7 @@ func TestLater(t *testing.T) {
 	for seq := int64(1); seq <= 3; seq++ {
 		ev := r.offer(1, seq)
 		token := r.called(int(seq))
+		r.until("the 202 has come", func() bool { return r.bridge.State().Calls[bridge.Later] == seq })
 		if err := r.post(token, `{"verdict":"done","replies":[{"type":"image"}]}`); !errors.Is(err, gateway.ErrBadAnswer) || !strings.Contains(err.Error(), "replies[0].file") {
 			t.Errorf("a wrong answer: %v", err)
 		}
