@@ -60,10 +60,10 @@ func (b *Bridge) call(ctx context.Context, ev *gateway.Event, info worker.Delive
 		return failedTry(Failed, "the request cannot be made"), nil
 	}
 	b.o.Boundary("bridge.calling")
-	resp, body, err := b.roundTrip(req)
+	resp, err := b.roundTrip(req)
 	if err == nil {
 		b.o.Boundary("bridge.called")
-		return judge(info.ID, resp, body, b.o.Now()), nil
+		return judge(info.ID, resp, b.o.Now()), nil
 	}
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -83,23 +83,27 @@ func (b *Bridge) call(ctx context.Context, ev *gateway.Event, info worker.Delive
 
 var errTooLarge = errors.New("response too large") //nolint:gochecknoglobals // a sentinel error is a constant
 
-func (b *Bridge) roundTrip(req *http.Request) (*http.Response, []byte, error) {
+// response is one that was read to its end.
+type response struct {
+	code   int
+	header http.Header
+	body   []byte
+}
+
+func (b *Bridge) roundTrip(req *http.Request) (response, error) {
 	resp, err := b.transport.RoundTrip(req)
 	if err != nil {
-		return nil, nil, err
+		return response{}, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // what counts was read
 	if resp.ContentLength > maxResponse {
-		return nil, nil, errTooLarge
+		return response{}, errTooLarge
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case len(body) > maxResponse:
-		return nil, nil, errTooLarge
+	if err == nil && len(body) > maxResponse {
+		err = errTooLarge
 	}
-	return resp, body, nil
+	return response{resp.StatusCode, resp.Header, body}, err
 }
 
 // reason says why an endpoint was not reached, in words of ours: the texts of

@@ -46,19 +46,19 @@ func failedTry(word, format string, args ...any) result {
 	return result{word: word, fault: fails, why: err.Error(), err: worker.Retry(err, 0)}
 }
 
-// judge makes the result of a response that was read to its end.
-func judge(delivery string, resp *http.Response, body []byte, now time.Time) result {
-	code := resp.StatusCode
-	if after, ok := retryAfter(resp.Header.Get("Retry-After"), now); code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && ok {
+// judge makes the result of a response.
+func judge(delivery string, resp response, now time.Time) result {
+	code := resp.code
+	if after, ok := retryAfter(resp.header.Get("Retry-After"), now); code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable && ok {
 		return result{word: Busy, err: worker.Handback(after)}
 	}
 	switch {
 	case code == http.StatusAccepted:
 		return result{word: Later}
-	case code/100 == 2 && len(bytes.TrimSpace(body)) == 0:
+	case code/100 == 2 && len(bytes.TrimSpace(resp.body)) == 0:
 		return result{word: Done}
 	case code/100 == 2:
-		return answered(delivery, body)
+		return answered(delivery, resp.body)
 	case code/100 == 3:
 		return failedTry(Failed, "the endpoint answered %d: redirects are not followed; configure the address it leads to", code)
 	case code/100 == 4 && !ofTheEndpoint(code):
