@@ -2,7 +2,8 @@
 // details, and the JSON routes below /api/v1.
 //
 // Promise: every route but /healthz and /readyz needs a bearer token whose role
-// allows it; tokens are compared in constant time and never echoed. What is
+// allows it, but /api/v1/answers, which takes the token that came with one event and
+// nothing but its answer; tokens are compared in constant time and never echoed. What is
 // refused is answered as problem+json (RFC 9457) that names each wrong field.
 // No answer carries a secret; raw bodies need the role operator and are audited
 // before they are shown. Ids are checked for their form before anything is
