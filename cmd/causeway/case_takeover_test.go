@@ -148,9 +148,9 @@ func TestTakeoverEndsByTime(t *testing.T) {
 	w.wa.Echo("wamid.COLLEAGUE-2", who, "I take this")
 	w.until(20*time.Second, "the conversation is taken", func() bool { return w.counter("taken") == 1 })
 	w.says(who, "two")
-	c := w.heldFor(who, 1)
+	w.heldFor(who, 1)
 	w.until(30*time.Second, "it is over", func() bool { return w.counter("taken") == 0 })
-	c = w.customerConv(who)
+	c := w.customerConv(who)
 	if last := c.Messages[len(c.Messages)-1]; last.State != gateway.MessageCancelled || last.Reason != gateway.ReasonTakeover || c.State.Takeover != nil {
 		t.Errorf("afterwards: %+v", last)
 	}

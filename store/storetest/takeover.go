@@ -54,7 +54,7 @@ func takeoverWhileSending(w *world) {
 	if !errors.Is(err, gateway.ErrConflict) {
 		w.Errorf("an attempt beside an echo that is not judged: %v", err)
 	}
-	_, woken, over := w.judge()
+	_, woken, _ := w.judge()
 	w.same("woken", woken, []string{conv})
 	w.find(m.ID, gateway.MessageAccepted)
 	w.same("held", w.because(gateway.MessageHeld, gateway.ReasonTakeover), []string{"2", "3"})
@@ -64,7 +64,7 @@ func takeoverWhileSending(w *world) {
 	}
 	w.say("a2", "1", "4")
 	w.same("held with the new one", w.because(gateway.MessageHeld, gateway.ReasonTakeover), []string{"2", "3", "4"})
-	_, _, over = w.judge()
+	_, _, over := w.judge()
 	w.same("over", over, w.now.Add(time.Hour))
 	w.same("taken", w.counter("taken"), int64(1))
 	published := func() *gateway.Taken {
