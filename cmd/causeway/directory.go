@@ -24,6 +24,7 @@ type directory struct {
 	clients   map[string]outbox.Client     // "platform/name"
 	media     map[string]media.Source      // "platform/name"
 	targets   map[string]media.Target      // uploads, by the account's name
+	ways      map[config.Secret]*way       // by proxy
 	uploads   *lateUploads
 	files     *lateFiles
 	botRing   []wecom.Credential                // of all robots: their files are opened with it
@@ -37,7 +38,7 @@ type directory struct {
 
 func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) {
 	d := &directory{
-		endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
+		ways: map[config.Secret]*way{}, endpoints: map[string]handlers.Endpoint{}, accounts: map[string]string{},
 		clients: map[string]outbox.Client{}, apps: cfg.Apps(),
 		media: map[string]media.Source{}, targets: map[string]media.Target{}, uploads: &lateUploads{}, progress: &lateProgress{}, files: &lateFiles{},
 		askers: map[string]*wecom.Asker{}, corps: map[string]string{}, windows: map[string]gateway.CustomerWindow{},
@@ -50,14 +51,13 @@ func newDirectory(cfg *config.Config, now func() time.Time) (*directory, error) 
 		}
 		d.endpoints[e.Platform+"/"+e.Name] = made
 	}
-	out := egress.New(egress.Options{})
-	slow := egress.New(egress.Options{Timeout: cfg.Media.Timeout}) // uploads take longer than messages
 	for i := range cfg.Accounts {
 		d.windows[cfg.Accounts[i].Platform+"/"+cfg.Accounts[i].Name] = windowOf(&cfg.Accounts[i])
-		if err := d.addAccount(&cfg.Accounts[i], out, slow, now); err != nil {
+		w := d.way(&cfg.Accounts[i], cfg.Media.Timeout)
+		if err := d.addAccount(&cfg.Accounts[i], w.out, w.slow, now); err != nil {
 			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
 		}
-		if err := d.addMedia(&cfg.Accounts[i], cfg.Media, slow, now); err != nil {
+		if err := d.addMedia(&cfg.Accounts[i], cfg.Media, w.slow, now); err != nil {
 			return nil, fmt.Errorf("account %s: %w", cfg.Accounts[i].Name, err)
 		}
 	}

@@ -17,11 +17,8 @@ const maxPage = 8 << 20
 
 // addWeComKf makes an account of WeChat customer service.
 func (d *directory) addWeComKf(acc *config.Account, out, slow *egress.Client, now func() time.Time) {
-	if d.wecom.pages == nil {
-		d.wecom.pages = egress.New(egress.Options{MaxBody: maxPage})
-	}
 	client := wecom.NewKfClient(wecom.KfConfig{
-		Account: acc.Name, OpenKfID: acc.OpenKfID, Pages: d.wecom.pages, ClientConfig: d.wecomClient(acc),
+		Account: acc.Name, OpenKfID: acc.OpenKfID, Pages: d.ways[acc.Proxy].pages, ClientConfig: d.wecomClient(acc),
 	}, out, now)
 	d.shareWeCom(acc, client.Client)
 	d.wecom.kf = append(d.wecom.kf, client)

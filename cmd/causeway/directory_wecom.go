@@ -11,7 +11,6 @@ import (
 // wecomShared is what accounts of WeCom have together.
 type wecomShared struct {
 	tokens map[string]*wecom.Client // one client per corp and secret, whose access token others share
-	pages  *egress.Client
 	kf     []*wecom.KfClient
 	ring   func(wecom.Bell) // set before the relay runs; nil in commands
 }
@@ -70,9 +69,11 @@ func (d *directory) shareWeCom(acc *config.Account, c *wecom.Client) {
 	}
 }
 
-// wecomTokenKey holds a secret and stays in memory.
+// wecomTokenKey holds a secret and stays in memory. Accounts with proxies of their own
+// fetch by them, so that one that is down holds the other nowhere; WeCom hands both the
+// same token.
 func wecomTokenKey(acc *config.Account) string {
-	return acc.APIBase + "\n" + acc.CorpID + "\n" + acc.Secret.Reveal()
+	return acc.APIBase + "\n" + acc.CorpID + "\n" + acc.Secret.Reveal() + "\n" + acc.Proxy.Reveal()
 }
 
 // wecomCorps gives the events of a whole corp to its first app, or, where there is

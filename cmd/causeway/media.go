@@ -29,7 +29,7 @@ func (d *directory) addMedia(acc *config.Account, m config.Media, out *egress.Cl
 	if err != nil {
 		return errors.New("api_base is not a URL") // its own words hold the URL
 	}
-	o := egress.FetchOptions{Timeout: m.Timeout, Idle: m.IdleTimeout}
+	o := egress.FetchOptions{Timeout: m.Timeout, Idle: m.IdleTimeout, Proxy: acc.ProxyURL()}
 	if acc.Platform == "unified" {
 		if len(acc.MediaHosts) > 0 { // else nobody says where a file may lie
 			o.Route = unified.MediaRoute(acc.APIBase, acc.MediaHosts)

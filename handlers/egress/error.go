@@ -82,7 +82,7 @@ func wordOf(err error) string {
 		return WordCanceled
 	case errors.As(err, &dns):
 		return WordDNS
-	case errors.As(err, &op) && op.Op == "proxyconnect":
+	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
 		return WordProxy
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return WordRefused

@@ -34,6 +34,8 @@ type FetchOptions struct {
 	// side [30 s], Dial making a connection [5 s].
 	Timeout, Idle, Dial time.Duration
 	TLS                 *tls.Config
+	// Proxy is what every hop goes through; nil for none. See Fetcher.
+	Proxy *url.URL
 	// Lookup finds the addresses of a host [the system's resolver]; Connect makes
 	// the connection to one that passed [TCP]. For tests.
 	Lookup  func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -45,8 +47,10 @@ type FetchOptions struct {
 // Promise: every hop is checked as a URL (Route.Target), and its address once
 // more when the connection is made, so that a name that leads elsewhere between
 // two looks does not matter; the address that was checked is the one that is
-// called. No proxy is used, since it would look up the name by itself. At most
-// three redirects, no more bytes than the limit, no longer than the time.
+// called. No proxy is used but the one that the operator named: that looks up the name
+// by itself, so then the names alone are checked here, and where they lead is the
+// proxy's to guard. At most three redirects, no more bytes than the limit, no longer
+// than the time.
 type Fetcher struct {
 	o         FetchOptions
 	transport *http.Transport
@@ -61,8 +65,13 @@ func NewFetcher(o FetchOptions) *Fetcher {
 		}
 	}
 	f := &Fetcher{o: o}
+	dial, proxy := f.dial, (func(*http.Request) (*url.URL, error))(nil)
+	if o.Proxy != nil { // all that is dialled is the proxy
+		dial, proxy = (&net.Dialer{Timeout: o.Dial}).DialContext, http.ProxyURL(o.Proxy)
+	}
 	f.transport = &http.Transport{
-		DialContext:            f.dial,
+		DialContext:            dial,
+		Proxy:                  proxy,
 		TLSClientConfig:        o.TLS,
 		TLSHandshakeTimeout:    o.Dial,
 		ResponseHeaderTimeout:  o.Idle,
