@@ -57,6 +57,18 @@
 // take the message. Everything else, a 500 without a known code included, is
 // unknown.
 //
+// Pace: an account's messages leave at the platform's pace, and a conversation's at
+// its own; see pace. What waits for it spends no try and has no attempt. An account
+// that is refused as a whole, for its credentials, a policy or a row of failures, is
+// stopped: only probes leave, one at a time, until one is taken; see health. That is
+// kept, so that a restart does not begin with a burst of refusals; a pace is not.
+//
+// A message whose tries are spent, or that could not leave in all its time, is a dead
+// letter. How often it is tried is the configuration's, unless the platform's table
+// knows better (gateway.Outcome.Tries); what a platform says about pace is no try.
+// An account's own configuration calls this retry, since its send describes a
+// vendor's calls.
+//
 // Marking a message read is no message (gateway.ReplyType.Harmless): it has no
 // receipt and repeating it does no harm. Its call is short, an unknown outcome is
 // tried once more and then expires; whatever becomes of it, the parts behind it

@@ -304,11 +304,11 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 }
 
 // again says when a message that was certainly not sent is tried again, or that its
-// tries are spent. What is said of the account is no try; the account's line says
-// when it leaves, and NextAt keeps that over a restart.
+// tries are spent. What is said of the account is no try, and the account's line says
+// when it leaves.
 func (s *Sender) again(m *gateway.Message, out *gateway.Outcome, e *gateway.AttemptEnd) {
 	if out.Scope == gateway.ScopeAccount {
-		e.NextAt = e.At.Add(out.After)
+		e.NextAt = e.At
 		return
 	}
 	retry := s.o.Retry(m.Account)

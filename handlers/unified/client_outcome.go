@@ -10,11 +10,9 @@ import (
 	"github.com/causewayhq/causeway/handlers/egress"
 )
 
-// At which try (gateway.Message.Tries) a refusal is final.
-const (
-	retryTries   = 3 // of a code that means retry
-	unknownTries = 2 // of one that means nothing to us
-)
+// unknownTries is at which try (gateway.Message.Tries) a refusal is final whose code
+// means nothing to us. One that means retry is tried as often as configured.
+const unknownTries = 2
 
 // answered makes the outcome of an answer. A code of the table decides whatever
 // the HTTP status. A refusal in words that mean nothing to us is certain under a
@@ -75,16 +73,17 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, s *scope, co
 	case "rejected":
 		o.Kind = gateway.OutcomeRejected
 	case "retry":
-		c.again(m, &o, retryTries, asked)
+		c.again(m, &o, 0, asked)
 	default:
 		c.again(m, &o, unknownTries, asked)
 	}
 	return o
 }
 
-// again lets a message go once more, or rejects it at its last try.
+// again lets a message go once more, or rejects it at its last try; 0 tries are as many
+// as configured.
 func (c *Client) again(m *gateway.Message, o *gateway.Outcome, tries int, asked time.Duration) {
-	if m.Tries() >= tries {
+	if tries > 0 && m.Tries() >= tries {
 		o.Kind, o.Scope = gateway.OutcomeRejected, ""
 		return
 	}

@@ -132,7 +132,7 @@ func TestOutcomes(t *testing.T) {
 		{200, `{"code":1002,"msg":"no such chat S:1_2, hello"}`, 1, "rejected 1002 "},
 		{200, `{"code":500}`, 1, "retry 500 pair"},
 		{200, `{"code":500}`, 2, "retry 500 pair"},
-		{200, `{"code":500}`, 3, "rejected 500 "},
+		{200, `{"code":500}`, 3, "retry 500 pair"},
 		{500, `{"code":500}`, 1, "retry 500 pair"},
 		{200, `{"code":429}`, 1, "retry 429 account"},
 		{200, `{"code":401}`, 9, "retry 401 account"},

@@ -98,7 +98,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 		o.Scope = gateway.ScopeAccount
 		return o, true
 	case ClassBusy:
-		if m.Tries() >= code.Tries {
+		if code.Tries > 0 && m.Tries() >= code.Tries {
 			o.Kind = gateway.OutcomeRejected
 			break
 		}

@@ -48,7 +48,7 @@ type Code struct {
 	// Wait is the first wait, which grows while refusals go on.
 	Wait time.Duration
 	// Tries bounds class busy: at this try (gateway.Message.Tries) and later the
-	// message is rejected.
+	// message is rejected. 0 is as often as configured (gateway.Retry).
 	Tries   int
 	Meaning string
 }
@@ -64,8 +64,8 @@ type Code struct {
 func Codes() []Code {
 	return []Code{
 		{-1, ClassBusy, time.Second, 3, "system busy"},
-		{6000, ClassBusy, time.Second, 5, "data changed by somebody else at the same time"},
-		{41063, ClassBusy, time.Second, 5, "not possible at this moment"},
+		{6000, ClassBusy, time.Second, 0, "data changed by somebody else at the same time"},
+		{41063, ClassBusy, time.Second, 0, "not possible at this moment"},
 
 		// The block lasts as long as the window: 60 s, 60 min or the day.
 		{codeCorp, ClassRate, time.Minute, 0, "call frequency of the corporation reached"},
