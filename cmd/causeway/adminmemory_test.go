@@ -59,6 +59,25 @@ func (m *memoryAPI) did(format string, args ...any) {
 	m.deeds = append(m.deeds, fmt.Sprintf(format, args...))
 }
 
+func (m *memoryAPI) Accounts(context.Context) ([]admin.AccountView, error) {
+	defer m.mu.Unlock()
+	since := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	probe := since.Add(time.Minute)
+	return []admin.AccountView{
+		{Name: "shop-a", Platform: "whatsapp", State: gateway.AccountPaused, Reason: gateway.BlameCredential, Code: "190", Detail: "access token expired or not valid\x1b[1m",
+			Since: &since, ProbeAt: &probe, Probes: 2, Waiting: 17, InFlight: 1, Pace: 1},
+		{Name: "corp-a", Platform: "wecom", Kind: "app", State: gateway.AccountSlowed, Reason: gateway.BlamePace, Since: &since, Waiting: 3, InFlight: 4, Pace: 0.5},
+		{Name: "alarm", Platform: "wecom", Kind: "robot", State: gateway.AccountHealthy, Pace: 1},
+	}, m.enter()
+}
+
+func (m *memoryAPI) ResumeAccount(_ context.Context, name, by string) error {
+	defer m.mu.Unlock()
+	err := m.enter()
+	m.did("account %s resumed by %s", name, by)
+	return err
+}
+
 func (m *memoryAPI) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
 	err := m.enter()
 	defer m.mu.Unlock()
@@ -504,7 +523,7 @@ func runCommandIn(ctx context.Context, args ...string) ran {
 	c := &cli{stdio: stdio{in: strings.NewReader(""), out: &out, err: &errs}}
 	root := c.root()
 	for _, cmd := range []*cobra.Command{
-		c.appsCommand(), c.pauseCommand(), c.resumeCommand(), c.archiveCommand(), c.rejectsCommand(), c.replayCommand(),
+		c.appsCommand(), c.accountsCommand(), c.pauseCommand(), c.resumeCommand(), c.archiveCommand(), c.rejectsCommand(), c.replayCommand(),
 		c.deadCommand(), c.messagesCommand(), c.convCommand(), c.sumsCommand(), c.doctorCommand(), c.adoptCommand(),
 	} {
 		if !slices.ContainsFunc(root.Commands(), func(have *cobra.Command) bool { return have.Name() == cmd.Name() }) {

@@ -21,6 +21,7 @@ func (a *app) registerMetrics() {
 		newMediaCollector(a),
 		newPullCollector(a.puller.State),
 		newBridgeCollector(a.bridges),
+		newAccountCollector(a),
 		newPolicyCollector(a),
 		newAppCollector(a),
 	)

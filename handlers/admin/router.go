@@ -56,6 +56,8 @@ type router struct {
 //	POST /api/v1/media                          operator; the body is a file to be sent
 //	GET  /api/v1/sums                           viewer; ?recount=1
 //	GET  /api/v1/doctor                         viewer
+//	GET  /api/v1/accounts, /accounts/{name}     viewer; how the senders fare
+//	POST /api/v1/accounts/{name}/resume         operator
 //	GET  /api/v1/accounts/{name}/doctor         operator: it costs calls at the platform
 //	GET  /api/v1/audit                          admin; ?limit
 //	POST /api/v1/answers                        the replytoken of an event, no other; the body is an answer
@@ -132,6 +134,9 @@ func NewRouter(o Options) http.Handler {
 	}
 	if x, ok := o.API.(Exports); ok {
 		operator.GET("/events", func(c *gin.Context) { r.export(c, x) })
+	}
+	if a, ok := o.API.(Accounts); ok {
+		r.accountRoutes(a, viewer, operator)
 	}
 	if m, ok := o.API.(Media); ok {
 		r.mediaRoutes(m, viewer, e.Group("/api/v1", r.allow(RoleViewer), patient), e.Group("/api/v1", r.allow(RoleOperator), patient))

@@ -221,6 +221,14 @@ func (a *api) DoctorAccount(_ context.Context, name string) (admin.Report, error
 	return admin.Report{OK: true}, a.called("doctor of %s", name)
 }
 
+func (a *api) Accounts(context.Context) ([]admin.AccountView, error) {
+	return []admin.AccountView{{Name: "shop-a", State: gateway.AccountPaused}}, a.called("accounts")
+}
+
+func (a *api) ResumeAccount(_ context.Context, name, by string) error {
+	return a.called("resume account %s by %s", name, by)
+}
+
 func (a *api) Doctor(context.Context) (admin.Report, error) {
 	return admin.Report{OK: true}, a.called("doctor")
 }
