@@ -105,30 +105,24 @@ func (k WebhookKeys) Verify(get func(name string) string, body []byte, now time.
 
 // Seal vouches for a text that is handed out and comes back, such as a token, with
 // the current key. purpose keeps seals of different kinds apart.
-func (k WebhookKeys) Seal(purpose, text string) string {
-	return base64.RawURLEncoding.EncodeToString(sealMAC(k.keys[0], purpose, text))
-}
+func (k WebhookKeys) Seal(purpose, text string) string { return seal(k.keys[0], purpose, text) }
 
-// Sealed says whether Seal made the seal for this text, with any of the keys.
-func (k WebhookKeys) Sealed(purpose, text, seal string) bool {
-	mac, err := base64.RawURLEncoding.DecodeString(seal)
-	if err != nil {
-		return false
-	}
+// Sealed says whether Seal made exactly this seal for the text, with any of the keys.
+func (k WebhookKeys) Sealed(purpose, text, given string) bool {
 	for _, key := range k.keys {
-		if hmac.Equal(mac, sealMAC(key, purpose, text)) {
+		if hmac.Equal([]byte(given), []byte(seal(key, purpose, text))) {
 			return true
 		}
 	}
 	return false
 }
 
-// sealMAC begins with a byte that no id has, so that no request's signature is a
-// seal.
-func sealMAC(key []byte, purpose, text string) []byte {
+// seal is compared as text: base64 has several ways to write the same bytes. What is
+// hashed begins with a byte that no id has, so that no request's signature is a seal.
+func seal(key []byte, purpose, text string) string {
 	h := hmac.New(sha256.New, key)
 	_, _ = h.Write([]byte("\x00" + purpose + "\x00" + text)) // a hash takes everything
-	return h.Sum(nil)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
 func webhookMAC(key []byte, id, stamp string, body []byte) []byte {
