@@ -128,17 +128,16 @@ func (r *rules) unifiedAccount(at string, a *Account) {
 	if a.MediaHeader != nil && len(a.MediaHosts) == 0 {
 		r.wrong(at+".media_header", "goes with calls to media_hosts, and there are none; name them, or leave this out")
 	}
-	switch {
-	case a.Send == nil:
+	if a.Send == nil {
 		if len(a.Headers) > 0 {
 			r.wrong(at+".headers", "are for calls, of which send tells; name it, or leave this out")
 		}
-	default:
-		if a.APIBase == "" {
-			r.wrong(at+".api_base", "is empty; name the address of the vendor's API, such as https://api.vendor.example")
-		}
-		for _, p := range a.Send.Problems() {
-			r.wrong(at+".send."+p.Field, "%s", p.Text)
-		}
+		return
+	}
+	if a.APIBase == "" {
+		r.wrong(at+".api_base", "is empty; name the address of the vendor's API, such as https://api.vendor.example")
+	}
+	for _, p := range a.Send.Problems() {
+		r.wrong(at+".send."+p.Field, "%s", p.Text)
 	}
 }

@@ -101,7 +101,7 @@ func TestUsageErrors(t *testing.T) {
 	t.Cleanup(s.Close)
 	for line, want := range map[string]string{
 		"pause":                                       "needs one of the commands",
-		"pause everything x":                             "is not a command of `causeway pause`",
+		"pause everything x":                          "is not a command of `causeway pause`",
 		"pause app":                                   "accepts 1 arg",
 		"apps extra":                                  "unknown command",
 		"archive":                                     "needs one of the commands",
