@@ -27,7 +27,7 @@ func (o benchConfig) write() (string, error) {
 	line("endpoints:")
 	line("  - {name: %s, platform: whatsapp, app_secret: %q, verify_token: %q}", benchEndpoint, benchAppSecret, benchVerifyToken)
 	line("accounts:")
-	account := fmt.Sprintf("name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q, access_token: %q",
+	account := fmt.Sprintf("name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q, access_token: %q, pace: {account: \"0\", pair: \"0\"}",
 		benchAccount, benchPhoneID, benchWABA, benchAccessToken)
 	if o.apiBase != "" {
 		account += fmt.Sprintf(", api_base: %q", o.apiBase)
