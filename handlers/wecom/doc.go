@@ -201,4 +201,12 @@
 // Neither the long connection nor the archive is called by this release. Their
 // payloads decode wherever they come from, by the endpoint they are archived under
 // (Fetched), so that what brings them needs to know nothing of events.
+//
+// # What decoding costs
+//
+// By kind, a text to an app being 1 (go test -bench . ./handlers/wecom; 72 µs on two
+// busy cores, the cipher included): image 1.2, voice 1.2, menu click 1.1, scan 1.6,
+// card 1.7, member 2.2, customer 1.5, group 1.9, approval 3.4, bell of customer
+// service 1.1; a robot's text with a quote 2.3, mixed 3.1; a text of 100 KB 176, a
+// page of customer service with 1,000 messages 293.
 package wecom
