@@ -53,18 +53,29 @@ func TestCase38Secrets(t *testing.T) {
 	fail(5, sandbox.Fault{Drop: sandbox.DropReset})
 	fail(6, sandbox.Fault{Code: 131026})
 	fail(7, sandbox.Fault{Code: 131000})
-	for i, f := range []sandbox.Fault{{Code: 40014, Next: 2}, {Drop: sandbox.DropReset}, {Status: http.StatusBadGateway}, {Drop: sandbox.DropHang}, {Code: 45009, Next: 1}} {
+	member := func(i int, f sandbox.Fault) {
 		f.To = fmt.Sprint("member", i)
 		if _, err := wc.Faults().Add(f); err != nil {
 			t.Fatal(err)
 		}
 		wc.Member(f.To, leakText)
 	}
+	tried := func(wanted int64, wecom int) {
+		t.Helper()
+		w.until(30*time.Second, "all were tried", func() bool {
+			s := w.sums()
+			return s.Apps["echo"].Pending == 0 && s.Apps["echo"].Wanted == wanted && len(w.wa.Calls()) >= 6 && len(wc.Calls()) >= wecom
+		})
+	}
+	for i, f := range []sandbox.Fault{{Drop: sandbox.DropReset}, {Status: http.StatusBadGateway}, {Drop: sandbox.DropHang}} {
+		member(i, f)
+	}
 	wc.Member("fails", leakText)
-	w.until(30*time.Second, "all were tried", func() bool {
-		s := w.sums()
-		return s.Apps["echo"].Pending == 0 && s.Apps["echo"].Wanted == 13 && len(w.wa.Calls()) >= 6 && len(wc.Calls()) >= 5
-	})
+	tried(11, 3)
+	member(3, sandbox.Fault{Code: 40014, Next: 2})
+	tried(12, 4)
+	member(4, sandbox.Fault{Code: 45009, Next: 1}) // the account rests
+	tried(13, 5)
 	if err := w.wa.Refuse(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +84,17 @@ func TestCase38Secrets(t *testing.T) {
 	if err := w.wa.Listen(""); err != nil {
 		t.Fatal(err)
 	}
-	// These two rest the whole account, until the process ends.
-	for i, f := range []sandbox.Fault{{Status: http.StatusFound}, {Status: http.StatusUnauthorized}} {
+	// These two stop the whole account, until somebody says otherwise.
+	for i, f := range []sandbox.Fault{{Status: http.StatusFound, Next: 1}, {Status: http.StatusUnauthorized, Next: 1}} {
 		fail(9+i, f)
 		code := fmt.Sprintf(`"code":"http_%d"`, f.Status)
 		w.until(30*time.Second, code+" is logged", func() bool { return strings.Contains(w.said(), code) })
 		w.stop()
 		w.start("")
 		w.up()
+		if out, status := w.cli("accounts", "resume", "shop-a"); status != exitOK {
+			t.Fatalf("resume: %d %s", status, out)
+		}
 	}
 	w.leaks("an operator's answers", w.everyAnswer())
 	w.stop()

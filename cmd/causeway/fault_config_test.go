@@ -136,9 +136,9 @@ accounts:
 		t.Fatal(err)
 	}
 	post := func(i int) int {
-		inner := fmt.Sprintf(`<xml><ToUserName><![CDATA[wwtestcorp00000001]]></ToUserName><FromUserName><![CDATA[lisi]]></FromUserName>`+
+		inner := fmt.Sprintf(`<xml><ToUserName><![CDATA[wwtestcorp00000001]]></ToUserName><FromUserName><![CDATA[lisi%d]]></FromUserName>`+
 			`<CreateTime>%d</CreateTime><MsgType><![CDATA[text]]></MsgType><Content><![CDATA[%s]]></Content><MsgId>%d</MsgId><AgentID>1000002</AgentID></xml>`,
-			1790000000+i, text(i), 9000+i)
+			i, time.Now().Unix(), text(i), 9000+i)
 		var random [16]byte
 		_, _ = rand.Read(random[:])
 		sealed := crypt.Seal([]byte(inner), "wwtestcorp00000001", random)
@@ -173,9 +173,13 @@ accounts:
 		t.Fatalf("replay: %d %s", code, out)
 	}
 	w.until(30*time.Second, "four replies", func() bool { return len(wc.Calls()) == 4 })
-	for i, c := range wc.Calls() {
-		if c.Text != text(i) {
-			t.Errorf("reply %d is %q", i, c.Text)
+	replies := map[string]string{}
+	for _, c := range wc.Calls() {
+		replies[c.To] = c.Text
+	}
+	for i := range 4 {
+		if got := replies[fmt.Sprint("lisi", i)]; got != text(i) {
+			t.Errorf("member %d was answered %q", i, got)
 		}
 	}
 	w.settled(time.Minute)

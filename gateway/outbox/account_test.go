@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 )
 
 // revoked refuses an account's credentials while yes.
-func (r *rig) revoked(account string, yes *bool) {
+func (r *rig) revoked(account string, yes *atomic.Bool) {
 	r.plays(20*time.Millisecond, func(_ int, m *gateway.Message) gateway.Outcome {
-		if m.Account == account && *yes {
+		if m.Account == account && yes.Load() {
 			return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Blame: gateway.BlameCredential, Code: "190", After: 30 * time.Second}
 		}
 		return gateway.Outcome{Kind: gateway.OutcomeAccepted}
@@ -42,11 +43,13 @@ func TestCredentialRefused(t *testing.T) {
 		r.stop()
 		r.log, r.retry.MaxAge = zap.New(core), 24*time.Hour
 		r.start(time.Now())
-		yes, probes := true, 0
+		var yes atomic.Bool
+		var probes atomic.Int64
+		yes.Store(true)
 		r.revoked("gone", &yes)
 		r.probe = func() string {
-			probes++
-			if yes {
+			probes.Add(1)
+			if yes.Load() {
 				return "190"
 			}
 			return ""
@@ -59,8 +62,8 @@ func TestCredentialRefused(t *testing.T) {
 		r.answered("1", "other")
 		time.Sleep(time.Hour)
 		r.settle()
-		if n := len(r.called()); n > 31 || probes < 5 || probes > 12 {
-			t.Errorf("%d calls and %d probes in an hour", n, probes)
+		if n := len(r.called()); n > 31 || probes.Load() < 5 || probes.Load() > 12 {
+			t.Errorf("%d calls and %d probes in an hour", n, probes.Load())
 		}
 		if m := r.states()[0]; m.State != gateway.MessageAccepted {
 			t.Errorf("the other account's message is %s", m.State)
@@ -75,7 +78,7 @@ func TestCredentialRefused(t *testing.T) {
 		if n := logs.FilterMessage("account.stopped").Len(); n != 1 {
 			t.Errorf("%d alerts", n)
 		}
-		yes = false
+		yes.Store(false)
 		time.Sleep(20 * time.Minute)
 		r.settle()
 		if k := r.kept(); k.State != gateway.AccountHealthy || len(r.dead()) > 0 {
@@ -93,7 +96,9 @@ func TestCredentialRefused(t *testing.T) {
 // A stopped account is stopped after a restart, unless its credentials are others.
 func TestStoppedOverRestarts(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		begin, yes := time.Now(), true
+		begin := time.Now()
+		var yes atomic.Bool
+		yes.Store(true)
 		r.keyFP = "old"
 		r.stop()
 		r.start(begin)
@@ -111,7 +116,8 @@ func TestStoppedOverRestarts(t *testing.T) {
 		if a := r.sender.Account("shop"); a.State != gateway.AccountPaused || a.Code != "190" {
 			t.Errorf("%+v", a)
 		}
-		yes, r.keyFP = false, "new"
+		yes.Store(false)
+		r.keyFP = "new"
 		r.stop()
 		r.start(begin)
 		r.settle()
@@ -129,7 +135,8 @@ func TestStoppedOverRestarts(t *testing.T) {
 // A person lets it go on at once; while it is still refused, it stops again.
 func TestResume(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		yes := true
+		var yes atomic.Bool
+		yes.Store(true)
 		r.revoked("shop", &yes)
 		for i := range 5 {
 			r.answered(fmt.Sprint("c", i), "x")
@@ -145,7 +152,7 @@ func TestResume(t *testing.T) {
 		if n := len(r.called()); n != before+1 || r.kept().State != gateway.AccountPaused {
 			t.Errorf("%d calls instead of one, %s", n-before, r.kept().State)
 		}
-		yes = false
+		yes.Store(false)
 		if err := r.sender.Resume(t.Context(), "shop", "ops"); err != nil {
 			t.Fatal(err)
 		}

@@ -298,7 +298,9 @@ func TestPullLostCursor(t *testing.T) {
 	r.s.ForgetKfCursors()
 	r.says(kfID, "newer", time.Time{})
 	r.hears("pull.restarted desk 40058")
-	r.hears("payload.archived kf:desk 3")
+	for got, _ := r.items(); len(got) < 5; got, _ = r.items() { // in one page, or the last in one of its own
+		r.hears("payload.archived kf:desk")
+	}
 	r.holds("(old)", "new", "(old)", "new", "newer")
 	_, keys := r.items()
 	if !slices.Equal(keys[:2], keys[2:4]) {
