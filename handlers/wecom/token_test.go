@@ -49,7 +49,7 @@ func TestTokenCase(t *testing.T) {
 			var mu sync.Mutex
 			warm, scripted, firsts := true, 0, map[string]bool{}
 			var a *api
-			a = newAPI(t, func(_ int, w http.ResponseWriter) {
+			a = newAPI(t, func(n int, w http.ResponseWriter) {
 				mu.Lock()
 				defer mu.Unlock()
 				answer := []byte(taken)
@@ -60,11 +60,11 @@ func TestTokenCase(t *testing.T) {
 				case run.SendFirst != nil:
 					// Every call with the token of before is refused.
 					a.mu.Lock()
-					last := a.urls[len(a.urls)-1]
+					url := a.urls[n-1] // of this call: others run beside it
 					a.mu.Unlock()
-					if strings.HasSuffix(last, "TOKENMARK-1") {
+					if strings.HasSuffix(url, "TOKENMARK-1") {
 						answer = run.SendFirst
-						firsts[last] = true
+						firsts[url] = true
 					}
 				case scripted < len(run.Send):
 					answer = run.Send[scripted]
