@@ -58,9 +58,7 @@ func TestKillWhileOvertaking(t *testing.T) {
 			w.up()
 			w.quiet(2 * time.Minute)
 			l := &load{w: w, convs: convs, each: each}
-			if unknown := l.verify(); unknown > 0 {
-				t.Errorf("%d unknown messages: nothing was sent before the death", unknown)
-			}
+			unknown, missing := l.verify(), 0
 			got := map[string]int{}
 			for _, c := range w.wa.Calls() {
 				if c.Accepted {
@@ -69,9 +67,14 @@ func TestKillWhileOvertaking(t *testing.T) {
 			}
 			want := slices.Concat(slices.Repeat([]int{each}, convs), slices.Repeat([]int{1}, others))
 			for c, n := range want {
-				if got[customer(c)] != n {
+				if got[customer(c)] > n {
 					t.Errorf("%s was answered %d times, want %d", customer(c), got[customer(c)], n)
 				}
+				missing += n - got[customer(c)]
+			}
+			// Behind a commit a reply may be on its way when the process dies.
+			if missing > unknown || unknown > 0 && at != "relay.committed:2" {
+				t.Errorf("%d replies are missing, %d are unknown", missing, unknown)
 			}
 		})
 	}
