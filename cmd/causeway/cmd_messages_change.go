@@ -7,23 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/causewayhq/causeway/handlers/admin"
 	"github.com/causewayhq/causeway/store"
 )
 
-// messageChange is the body of POST /api/v1/messages:change.
-type messageChange struct {
-	Do       store.MessageDeed `json:"do"`
-	Messages []string          `json:"messages,omitempty"`
-	Filter   map[string]string `json:"filter,omitempty"`
-	Limit    int               `json:"limit,omitempty"`
-	At       string            `json:"at,omitempty"`
-	By       string            `json:"by,omitempty"`
-	Over     string            `json:"over,omitempty"`
-	Priority *int              `json:"priority,omitempty"`
-	DryRun   bool              `json:"dry_run,omitempty"`
-}
-
-// messagesChanged is its answer.
+// messagesChanged is the answer to an admin.ChangeForm.
 type messagesChanged struct {
 	DryRun  bool          `json:"dry_run"`
 	Matched int           `json:"matched"`
@@ -36,7 +24,7 @@ type messagesChanged struct {
 // filters select.
 type changing struct {
 	filter messageFilter
-	change messageChange
+	change admin.ChangeForm
 }
 
 const changingHelp = `
@@ -94,7 +82,7 @@ func printChanged(w io.Writer, r messagesChanged, done string) {
 }
 
 func (c *cli) messagesCancelCommand() *cobra.Command {
-	x := &changing{change: messageChange{Do: store.DeedCancel}}
+	x := &changing{change: admin.ChangeForm{Do: store.DeedCancel}}
 	cmd := &cobra.Command{
 		Use:   "cancel [ID...]",
 		Short: "Take back messages that wait or are held, and the parts behind them",
@@ -116,7 +104,7 @@ be taken back here; exit code 1 then, and nothing is changed.` + changingHelp,
 }
 
 func (c *cli) messagesRescheduleCommand() *cobra.Command {
-	x := &changing{change: messageChange{Do: store.DeedReschedule}}
+	x := &changing{change: admin.ChangeForm{Do: store.DeedReschedule}}
 	var at, by string
 	cmd := &cobra.Command{
 		Use:   "reschedule [ID...] --at TIME | --by DURATION",

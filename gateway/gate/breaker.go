@@ -114,8 +114,8 @@ func (g *Gate) probeWait() time.Duration {
 }
 
 // probe takes the place out of the queue that is to be tried: one whose event was
-// never handed out, since that one tells most; else, when it is time, the one that has waited
-// longest.
+// never handed out, since that one tells most; else, when it is time, the one that has
+// waited longest.
 func (g *Gate) probe() []*place {
 	b, best := &g.breaker, -1
 	b.fresh = g.o.Now()

@@ -123,18 +123,18 @@ type Changed struct {
 	Sample  []gateway.Message
 }
 
-// changeForm is the body of POST /api/v1/messages:change. The filter has the names and
+// ChangeForm is the body of POST /api/v1/messages:change. The filter has the names and
 // forms of the parameters of GET /api/v1/messages.
-type changeForm struct {
+type ChangeForm struct {
 	Do       store.MessageDeed `json:"do"`
-	Messages []string          `json:"messages"`
-	Filter   map[string]string `json:"filter"`
-	Limit    int               `json:"limit"`
-	At       string            `json:"at"`
-	By       string            `json:"by"`
-	Over     string            `json:"over"`
-	Priority *int              `json:"priority"`
-	DryRun   bool              `json:"dry_run"`
+	Messages []string          `json:"messages,omitempty"`
+	Filter   map[string]string `json:"filter,omitempty"`
+	Limit    int               `json:"limit,omitempty"`
+	At       string            `json:"at,omitempty"`
+	By       string            `json:"by,omitempty"`
+	Over     string            `json:"over,omitempty"`
+	Priority *int              `json:"priority,omitempty"`
+	DryRun   bool              `json:"dry_run,omitempty"`
 }
 
 const (
@@ -148,7 +148,7 @@ func deeds() []store.MessageDeed {
 }
 
 // request reads a form, and notes what is wrong.
-func (f *changeForm) request(p *params) ChangeRequest {
+func (f *ChangeForm) request(p *params) ChangeRequest {
 	r := ChangeRequest{Do: f.Do, Messages: f.Messages, Limit: f.Limit, DryRun: f.DryRun}
 	if !slices.Contains(deeds(), f.Do) {
 		p.bad("do", "must be one of cancel, reschedule, priority, hold, release")
@@ -193,7 +193,7 @@ func (f *changeForm) request(p *params) ChangeRequest {
 }
 
 // times reads what goes with reschedule.
-func (f *changeForm) times(r *ChangeRequest, p *params) {
+func (f *ChangeForm) times(r *ChangeRequest, p *params) {
 	at := params{values: map[string][]string{"at": {f.At}}}
 	r.At = at.time("at")
 	p.wrong = append(p.wrong, at.wrong...)
@@ -227,7 +227,7 @@ func (f *changeForm) times(r *ChangeRequest, p *params) {
 
 func (r *router) change(c *gin.Context) {
 	p := query(c)
-	var f changeForm
+	var f ChangeForm
 	if !r.read(c, p, &f, changeFields) {
 		return
 	}
