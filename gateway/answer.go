@@ -38,6 +38,24 @@ type Answer struct {
 	// Delivered is how often the broker had handed the offer out; every
 	// delivery before this one ended without a word and is a try.
 	Delivered int `json:"delivered,omitempty"`
+	// Try is the header Cw-Try of the offer answered; 0 where the worker does not
+	// say. It tells a second copy of an answer from another try that failed.
+	Try int `json:"try,omitempty"`
+}
+
+// Outdated says that the answer speaks of an earlier time than the one for which p
+// waits, and that this ends nothing: a try that was counted already is not counted
+// again when its answer comes twice (its acknowledgement got lost, CW_REPLY lost its
+// end in a power cut and is read once more), and what was said before a requeue
+// buries nothing after it. Done always counts: the work was done.
+func (a *Answer) Outdated(p *Pending) bool {
+	if a.Verdict == VerdictDone {
+		return false
+	}
+	if a.Event != p.Delivery() {
+		return true
+	}
+	return a.Verdict != VerdictDead && a.Try > 0 && a.Try <= p.Tries
 }
 
 // Limits of an answer; CheckReply has those of a reply.
@@ -85,6 +103,9 @@ func ParseAnswerTo(delivery string, b []byte) (Answer, error) {
 	}
 	if a.Delivered < 0 || a.Delivered > 1<<20 {
 		return a, fmt.Errorf("%w: delivered must be 0 to %d", ErrBadAnswer, 1<<20)
+	}
+	if a.Try < 0 {
+		return a, fmt.Errorf("%w: try must not be below 0", ErrBadAnswer)
 	}
 	a.Error = cut(a.Error, maxErrorChars)
 	a.Build = cut(a.Build, 100)

@@ -234,7 +234,8 @@ type IntakeLedger interface {
 	Taken(ctx context.Context) (gateway.ReplyPosition, error)
 	// Settle takes answers in order, in one transaction together with the
 	// position; its fsync follows, see Sync. The pending row is found by application, conversation and
-	// the event (and run) of the answer, whatever its round; none: Late, counted.
+	// the event (and run) of the answer, whatever its round; none, or an answer that
+	// is outdated for it (Answer.Outdated): Late, counted.
 	// Else decide is called (it must be pure and quick) and carried out:
 	//  - settled: pending row gone, settled row written; Decision.Replies
 	//    become one task with one message per reply, DueAt now, state waiting

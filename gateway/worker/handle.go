@@ -47,7 +47,7 @@ func (r *run) handle(d delivery) {
 		r.log.Debug("worker.dropped_late")
 		return
 	}
-	a.Build, a.Delivered = r.opts.Build, info.Delivered
+	a.Build, a.Delivered, a.Try = r.opts.Build, info.Delivered, info.Try
 	if released = r.ending.Add(1) <= int64(r.opts.Concurrency); released {
 		d.p.Release(1)
 	}
@@ -131,7 +131,8 @@ func (r *run) turn(m *nats.Msg, info Delivery, handlerMax time.Duration) gateway
 }
 
 // publish stores the answer, again and again while this worker surely has the
-// event: the first answer counts, so a second copy does no harm.
+// event: the first answer counts, and one that ends nothing says which try it
+// speaks of, so a second copy does no harm.
 func (r *run) publish(c *claim, to string, a *gateway.Answer) bool {
 	body, err := Encode(*a)
 	if err != nil {

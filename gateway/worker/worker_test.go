@@ -101,7 +101,7 @@ func TestRunAnswersAndAcks(t *testing.T) {
 		offerWhenFree(t, b, workertest.Text(conv, seq, "hello & <you>"))
 		a := b.Answer()
 		if a.Verdict != gateway.VerdictDone || len(a.Replies) != 1 || a.Replies[0].Text != "you wrote hello & <you>" ||
-			a.Build != "v7" || a.Delivered != 1 {
+			a.Build != "v7" || a.Delivered != 1 || a.Try != 1 {
 			t.Errorf("answer %+v", a)
 		}
 	}

@@ -74,7 +74,7 @@ func (w *settleWrite) settle(out *gateway.Settled, s *gateway.Settlement, decide
 			return err
 		}
 	}
-	if was == nil {
+	if was == nil || s.Answer.Outdated(was) {
 		out.Late, out.Head = true, q.head()
 		return w.late(s.App, event, run)
 	}

@@ -67,6 +67,42 @@ func settleRetry(w *world) {
 	w.balanced()
 }
 
+// settleAgain: an answer that ends nothing counts once, however often it comes, and
+// what was said before a requeue ends nothing after it.
+func settleAgain(w *world) {
+	app := gateway.Application{Name: "bot", Tries: 3, Delays: []time.Duration{0}, Replies: true}
+	p := w.relay(w.message("a1", "1")).Pending[0]
+	say := func(a gateway.Answer) gateway.Settled {
+		w.Helper()
+		w.seq++
+		out, err := w.l.Settle(w.ctx, gateway.ReplyPosition{Created: w.now, Seq: w.seq}, []gateway.Settlement{{App: p.App, Conv: p.Conv, Answer: a}},
+			func(p *gateway.Pending, a *gateway.Answer) gateway.Decision { return gateway.Decide(&app, p, a, w.now) }, w.now)
+		w.must(err)
+		return out[0]
+	}
+	retry := gateway.Answer{Event: p.Delivery(), Verdict: gateway.VerdictRetry, Try: 1}
+	first, second := say(retry), say(retry)
+	if first.Late || !second.Late || second.Head == nil || second.Head.Tries != 1 || second.Head.Round != first.Head.Round {
+		w.Fatalf("one retry that comes twice: %+v, %+v", first, second)
+	}
+	w.same("late", w.counter("late"), int64(1))
+	retry.Try = 2
+	w.same("tries after another one", say(retry).Head.Tries, 2)
+	dead := gateway.Answer{Event: p.Delivery(), Verdict: gateway.VerdictDead, Try: 3}
+	buried := say(dead)
+	re, err := w.l.Requeue(w.ctx, buried.Dead, "ops", w.now)
+	w.must(err)
+	for _, old := range []gateway.Answer{retry, dead} {
+		if s := say(old); !s.Late || s.Dead != "" || s.Head.Round != re.Pending.Round || s.Head.Tries != 0 {
+			w.Errorf("%s of before the requeue: %+v", old.Verdict, s)
+		}
+	}
+	if s := say(gateway.Answer{Event: p.Delivery(), Verdict: gateway.VerdictDone}); s.Late || s.Decision.State != gateway.EventSettled {
+		w.Errorf("work that was done before the requeue: %+v", s)
+	}
+	w.balanced()
+}
+
 func settleDead(w *world) {
 	p := w.relay(w.message("a1", "1"), w.message("a2", "1"), w.message("a3", "1")).Pending[0]
 	s := w.answer(p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTries, Tries: 4, Detail: "boom"})

@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"relay/relaxed duplicates", relaxedDuplicates},
 		{"intake/done, late and duplicate", settleDone},
 		{"intake/retry and handback", settleRetry},
+		{"intake/an answer that comes twice", settleAgain},
 		{"intake/dead, requeue and drop", settleDead},
 		{"intake/answers one batch in order", settleBatch},
 		{"intake/held replies of a replay", settleHeld},

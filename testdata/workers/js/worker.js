@@ -53,7 +53,7 @@ async function turn(msg) {
   }, ackWait / 4);
   try {
     const event = msg.json();
-    const answer = { event: event.delivery, verdict: "done", replies: [], build: "js", delivered: msg.info.deliveryCount };
+    const answer = { event: event.delivery, verdict: "done", replies: [], build: "js", delivered: msg.info.deliveryCount, try: Number(msg.headers?.get("Cw-Try") ?? 0) };
     try {
       answer.replies = await handle(event);
     } catch (e) {

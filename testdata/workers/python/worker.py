@@ -40,7 +40,7 @@ async def turn(js, msg, ack_wait):
     try:
         event = json.loads(msg.data)
         answer = {"event": event["delivery"], "verdict": "done", "replies": [], "build": "python",
-                  "delivered": msg.metadata.num_delivered}
+                  "delivered": msg.metadata.num_delivered, "try": int((msg.headers or {}).get("Cw-Try", 0))}
         try:
             answer["replies"] = await handle(event)
         except Exception as e:
