@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"os"
 	"sync"
 	"time"
 
@@ -44,7 +45,7 @@ func openArchive(path string, opts Options) (_ *Archive, err error) {
 		f.close()
 		return nil, err
 	}
-	a.k, a.r = newCheckpointer(f.k, archiveEvery), f.r
+	a.k, a.r = newCheckpointer(f, archiveEvery), f.r
 	a.w = newRowWriter(f.w, path, a.book, a.insert, opts.Log, a.k.committed)
 	a.k.start(a.w.finish)
 	return a, nil
@@ -54,6 +55,7 @@ func openArchive(path string, opts Options) (_ *Archive, err error) {
 type files struct {
 	w, k *conn
 	r    *pool
+	db   *os.File
 }
 
 func openFile(path string, cacheKiB int, readers int) (f files, err error) {
@@ -72,7 +74,10 @@ func openFile(path string, cacheKiB int, readers int) (f files, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.r, err = openPool(path, readers)
+	if f.r, err = openPool(path, readers); err != nil {
+		return f, err
+	}
+	f.db, err = os.OpenFile(path, os.O_RDWR, 0)
 	return f, err
 }
 
@@ -86,6 +91,9 @@ func (f files) close() {
 	if f.w != nil {
 		_ = f.w.close()
 	}
+	if f.db != nil {
+		_ = f.db.Close()
+	}
 }
 
 // closeFile ends the goroutines of a file in the order in which they depend on
@@ -95,7 +103,7 @@ func closeFile(w *writer, k *checkpointer, r *pool) error {
 	r.close()
 	kerr := k.close()
 	_, cerr := w.c.one("PRAGMA wal_checkpoint(TRUNCATE)", func(row) {})
-	return errors.Join(kerr, outward(cerr), w.c.close())
+	return errors.Join(kerr, outward(cerr), w.c.close(), k.db.Close())
 }
 
 // Close waits for the writes under way and closes the file.

@@ -1,6 +1,9 @@
 package sqlite
 
-import "sync/atomic"
+import (
+	"os"
+	"sync/atomic"
+)
 
 // When the log is copied back, in bytes.
 const (
@@ -9,23 +12,30 @@ const (
 	restartBytes = 16 << 20  // a log of this length should start over
 	restBytes    = 2 << 20   // so little left is copied by the writer itself
 	netBytes     = 256 << 20 // the writer copies whatever is left
+	rounds       = 3         // of copying before the writer is asked
 )
 
 // checkpointer copies the log back into the file from a connection of its own,
 // passively: neither the writer nor readers wait for it. A log never starts over
 // while anything in it is not copied, and under constant writing the passive copy
 // never ends quite; so once little is left the writer is asked for the rest.
+//
+// The copy that ends it syncs the file, with all that was copied before: SQLite syncs
+// it at no other time. So every copy is synced here, by a file of its own, and the
+// writer, for whom everybody waits, has next to nothing left to sync. Without it
+// commits stood still for 30 ms each 16 MiB on an idle disk, and for 1.7 s on a busy one.
 type checkpointer struct {
 	c       *conn
-	every   int64 // bytes
+	db      *os.File // the database; closed last of all, for closing it drops SQLite's locks
+	every   int64    // bytes
 	written atomic.Int64
 	wake    chan struct{}
 	finish  chan<- struct{}
 	ended   chan struct{}
 }
 
-func newCheckpointer(c *conn, every int64) *checkpointer {
-	return &checkpointer{c: c, every: every, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+func newCheckpointer(f files, every int64) *checkpointer {
+	return &checkpointer{c: f.k, db: f.db, every: every, wake: make(chan struct{}, 1), ended: make(chan struct{})}
 }
 
 // start begins the goroutine; finish is the writer's request channel.
@@ -53,10 +63,11 @@ func (k *checkpointer) run() {
 		page = ledgerPage // the smallest there is of ours
 	}
 	for range k.wake {
-		var log, copied int64
-		// An error here is one of the disk; the writer meets it and says so.
-		_, _ = k.c.one("PRAGMA wal_checkpoint(PASSIVE)", func(r row) { log, copied = r.int(1), r.int(2) })
-		log, left := log*page, (log-copied)*page
+		log, left := k.copy(page)
+		// What came during a copy and its sync is less each time.
+		for n := 1; n < rounds && log > restartBytes; n++ {
+			log, left = k.copy(page)
+		}
 		if (log > restartBytes && left < restBytes) || log > netBytes {
 			select {
 			case k.finish <- struct{}{}:
@@ -64,6 +75,16 @@ func (k *checkpointer) run() {
 			}
 		}
 	}
+}
+
+// copy copies what is in the log and brings it to disk. It returns the log's length
+// and what is left in it, in bytes. An error is one of the disk; the writer meets it
+// and says so.
+func (k *checkpointer) copy(page int64) (log, left int64) {
+	var copied int64
+	_, _ = k.c.one("PRAGMA wal_checkpoint(PASSIVE)", func(r row) { log, copied = r.int(1), r.int(2) })
+	_ = fdatasync(k.db)
+	return log * page, (log - copied) * page
 }
 
 // close ends the goroutine and the connection; the writer has ended before.

@@ -51,7 +51,7 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 		f.close()
 		return nil, err
 	}
-	l.k, l.r = newCheckpointer(f.k, ledgerEvery), f.r
+	l.k, l.r = newCheckpointer(f, ledgerEvery), f.r
 	l.disk = newSyncer(path, opts.Fsync, opts.Log)
 	l.w = newWriter(f.w, path, l.book, opts.Log, func(bytes int64, durable bool) {
 		l.disk.committed(durable)
