@@ -27,7 +27,8 @@ import (
 
 // childHello is the child's first line.
 type childHello struct {
-	Addr string `json:"addr"` // host:port of the webhooks
+	Addr  string `json:"addr"`            // host:port of the webhooks
+	Admin string `json:"admin,omitempty"` // and of the admin API
 }
 
 // childState is the answer to "state".
@@ -42,10 +43,11 @@ const (
 
 // benchChild is the parent's side.
 type benchChild struct {
-	addr string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
+	addr  string
+	admin string
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	out   *bufio.Reader
 }
 
 // startChild starts a hidden command and waits for its hello.
@@ -71,7 +73,7 @@ func (b *bench) startChild(ctx context.Context, args ...string) (*benchChild, er
 	if err := child.read(&hello); err != nil {
 		return nil, errors.Join(fmt.Errorf("the server that is measured did not start: %w", err), child.stop())
 	}
-	child.addr = hello.Addr
+	child.addr, child.admin = hello.Addr, hello.Admin
 	return child, child.ready(ctx)
 }
 
@@ -124,6 +126,16 @@ func (c *benchChild) stop() error {
 	late := time.AfterFunc(childStopWait, func() { _ = c.cmd.Process.Kill() })
 	defer late.Stop()
 	return c.cmd.Wait()
+}
+
+// kill ends the child as a power cut would, but for the file system's caches.
+func (c *benchChild) kill() error {
+	if err := c.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	_ = c.in.Close()
+	_ = c.cmd.Wait() // which says that it was killed
+	return nil
 }
 
 // relayed waits until the relay has passed pos; it returns how long that took.
@@ -232,7 +244,7 @@ func (c *cli) gatewayChild(ctx context.Context, relayOff bool, cpu string) (err 
 	defer cancel()
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.Run(gctx) })
-	if err := json.NewEncoder(c.out).Encode(childHello{Addr: a.public.Addr().String()}); err != nil {
+	if err := json.NewEncoder(c.out).Encode(childHello{Addr: a.public.Addr().String(), Admin: a.admin.Addr().String()}); err != nil {
 		return err
 	}
 	state := func(ctx context.Context) (childState, error) {

@@ -30,6 +30,7 @@ type benchReport struct {
 	Ingest    *ingestResult    `json:"ingest,omitempty"`
 	Dispatch  []dispatchResult `json:"dispatch,omitempty"`
 	Footprint *footprintResult `json:"footprint,omitempty"`
+	Schedule  *scheduleResult  `json:"schedule,omitempty"`
 }
 
 func (r *benchReport) atLeast(name string, got, least float64) {
@@ -74,6 +75,8 @@ func (r *benchReport) human(w io.Writer) {
 		r.Ingest.human(w)
 	case r.Footprint != nil:
 		r.Footprint.human(w)
+	case r.Schedule != nil:
+		r.Schedule.human(w)
 	default:
 		humanDispatch(w, r.Dispatch)
 	}

@@ -172,6 +172,20 @@ func TestBenchFootprint(t *testing.T) {
 	}
 }
 
+func TestBenchSchedule(t *testing.T) {
+	o := scheduleOptions{count: 200, over: time.Second, lead: time.Second, samples: 1}
+	r := runBench(t, "schedule", func(b *bench, ctx context.Context, dir string, r *benchReport) error {
+		return b.schedule(ctx, dir, o, r)
+	})
+	s := r.Schedule
+	if s.Arrived+s.Cancelled != o.count || s.Cancelled+s.TooLate < 1 || s.Missing+s.Early+s.Twice+s.Undead != 0 {
+		t.Errorf("%+v: want %d messages, each once and not before its time", s, o.count)
+	}
+	if len(s.Waiting) != 9 || s.Late.P99 < s.Late.P50 || s.AskSeconds <= 0 || s.RestartSeconds <= 0 {
+		t.Errorf("%+v: want nine acts, and how late they were", s)
+	}
+}
+
 func TestBenchCheck(t *testing.T) {
 	for _, c := range []struct {
 		check bool
@@ -199,6 +213,7 @@ func TestBenchUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"ingest", "--rounds", "0"}, {"ingest", "--connections", "0"}, {"ingest", "--dir", "/does/not/exist"},
 		{"dispatch", "--slots", "0"}, {"dispatch", "--handler", "0s"}, {"footprint", "--rate", "0"}, {"footprint", "more"},
+		{"schedule", "--count", "1"}, {"schedule", "--over", "0s"},
 	} {
 		c := &cli{stdio: stdio{out: &bytes.Buffer{}, err: &bytes.Buffer{}}}
 		cmd := c.benchCommand()

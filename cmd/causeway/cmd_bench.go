@@ -37,7 +37,7 @@ func (c *cli) benchCommand() *cobra.Command {
 	f.StringVar(&b.dir, "dir", ".", "folder on the file system that is measured")
 	f.BoolVar(&b.check, "check", false, "exit 1 when a target is missed")
 	f.StringVar(&b.cpuProfile, "cpuprofile", "", "write CPU profiles of what is measured to files that begin with this")
-	cmd.AddCommand(b.ingestCommand(), b.dispatchCommand(), b.footprintCommand(), b.floorChildCommand(), b.gatewayChildCommand())
+	cmd.AddCommand(b.ingestCommand(), b.dispatchCommand(), b.footprintCommand(), b.scheduleCommand(), b.floorChildCommand(), b.gatewayChildCommand())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -81,7 +82,21 @@ the state of all its parts together: partial when some were taken and others nev
 			if after != "" {
 				q.Set("after", after)
 			}
-			return fetched(cmd, c, q, printMessages, "messages")
+			a, err := c.adminClient()
+			if err != nil {
+				return err
+			}
+			for { // the gateway looks for a short time only
+				raw, err := a.get(cmd.Context(), q, "messages")
+				if err != nil {
+					return err
+				}
+				var page messageList
+				if json.Unmarshal(raw, &page) != nil || len(page.Messages) > 0 || page.Next == "" {
+					return show(c, raw, printMessages)
+				}
+				q.Set("after", page.Next)
+			}
 		},
 	}
 	f.flags(cmd.Flags())
