@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/causewayhq/causeway/config"
+	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/media"
 	"github.com/causewayhq/causeway/gateway/outbox"
 	"github.com/causewayhq/causeway/gateway/relay"
@@ -35,6 +36,8 @@ type appOptions struct {
 	LockWait time.Duration
 	// Boundary is told each step (boundaries); tests die there.
 	Boundary func(step string)
+	// Relayed is told of each commit of the relay before anybody else; for measuring.
+	Relayed func(gateway.RelayResult)
 	// RelayOff keeps the relay still, for measuring ingest alone.
 	RelayOff bool
 	// MaxStorage limits the embedded server's streams, in bytes; 0 is its own
@@ -93,6 +96,9 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 	}
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
+	}
+	if o.Relayed == nil {
+		o.Relayed = func(gateway.RelayResult) {}
 	}
 	a := &app{o: o, registry: prometheus.NewRegistry(), parts: newParts(o.Now)}
 	defer func() {

@@ -14,26 +14,31 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap/zapcore"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/causewayhq/causeway/handlers/floor"
 )
 
-// A server that is measured is a process of its own, the same binary with a
-// hidden command. Parent and child talk over the child's standard input and
-// output: the child says hello when it listens, answers the line "state", and
+// What is measured is a process of its own, the same binary with a hidden command.
+// Parent and child talk over the child's standard input and output: the child says
+// hello when it listens, answers lines such as "state" with one line of JSON each, and
 // ends when its input ends, so that it never outlives its parent.
 
 // childHello is the child's first line.
 type childHello struct {
-	Addr  string `json:"addr"`            // host:port of the webhooks
-	Admin string `json:"admin,omitempty"` // and of the admin API
+	Addr  string `json:"addr"`            // host:port of the webhooks; "" for a worker
+	Admin string `json:"admin,omitempty"` // host:port of the admin listener
 }
 
-// childState is the answer to "state".
+// childState is the answer of a server to "state".
 type childState struct {
 	Relayed int64 `json:"relayed"` // archive position that the relay has passed
+	Pending int64 `json:"pending"` // events that wait for their verdict, of the bench's application
+	Settled int64 `json:"settled"`
+	// NATS is where workers connect; "" until the streams are there. Workers are the
+	// pulls that wait for work.
+	NATS    string `json:"nats"`
+	Workers int    `json:"workers"`
 }
 
 const (
@@ -43,15 +48,23 @@ const (
 
 // benchChild is the parent's side.
 type benchChild struct {
-	addr  string
-	admin string
-	cmd   *exec.Cmd
-	in    io.WriteCloser
-	out   *bufio.Reader
+	addr, admin string
+	cmd         *exec.Cmd
+	in          io.WriteCloser
+	out         *bufio.Reader
 }
 
-// startChild starts a hidden command and waits for its hello.
+// startChild starts a server by its hidden command and waits until it takes callbacks.
 func (b *bench) startChild(ctx context.Context, args ...string) (*benchChild, error) {
+	child, err := b.spawn(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return child, child.ready(ctx)
+}
+
+// spawn starts a hidden command and waits for its hello.
+func (b *bench) spawn(ctx context.Context, args ...string) (*benchChild, error) {
 	cmd, err := b.command(ctx, append([]string{"bench"}, args...)...)
 	if err != nil {
 		return nil, err
@@ -74,7 +87,7 @@ func (b *bench) startChild(ctx context.Context, args ...string) (*benchChild, er
 		return nil, errors.Join(fmt.Errorf("the server that is measured did not start: %w", err), child.stop())
 	}
 	child.addr, child.admin = hello.Addr, hello.Admin
-	return child, child.ready(ctx)
+	return child, nil
 }
 
 func (c *benchChild) read(v any) error {
@@ -109,12 +122,33 @@ func (c *benchChild) ready(ctx context.Context) error {
 	}
 }
 
+// ask puts a question and reads the answer into v.
+func (c *benchChild) ask(question string, v any) error {
+	if _, err := io.WriteString(c.in, question+"\n"); err != nil {
+		return err
+	}
+	return c.read(v)
+}
+
 // state asks how far the child is.
 func (c *benchChild) state() (s childState, err error) {
-	if _, err := io.WriteString(c.in, "state\n"); err != nil {
-		return s, err
+	return s, c.ask("state", &s)
+}
+
+// until asks for the state until it is as wanted; what names it for the error.
+func (c *benchChild) until(ctx context.Context, what string, limit time.Duration, ok func(childState) bool) (s childState, err error) {
+	for start := time.Now(); ; {
+		s, err = c.state()
+		switch {
+		case err != nil || ok(s):
+			return s, err
+		case time.Since(start) > limit:
+			return s, fmt.Errorf("%s: not after %s, but %+v", what, limit, s)
+		}
+		if !wait(ctx, 10*time.Millisecond) {
+			return s, ctx.Err()
+		}
 	}
-	return s, c.read(&s)
 }
 
 // stop ends the child in order and waits for it.
@@ -141,20 +175,8 @@ func (c *benchChild) kill() error {
 // relayed waits until the relay has passed pos; it returns how long that took.
 func (c *benchChild) relayed(ctx context.Context, pos int64, limit time.Duration) (time.Duration, error) {
 	start := time.Now()
-	for {
-		s, err := c.state()
-		switch {
-		case err != nil:
-			return 0, err
-		case s.Relayed >= pos:
-			return time.Since(start), nil
-		case time.Since(start) > limit:
-			return 0, fmt.Errorf("the relay is at %d of %d after %s", s.Relayed, pos, limit)
-		}
-		if !wait(ctx, 10*time.Millisecond) {
-			return 0, ctx.Err()
-		}
-	}
+	_, err := c.until(ctx, fmt.Sprintf("the relay at %d", pos), limit, func(s childState) bool { return s.Relayed >= pos })
+	return time.Since(start), err
 }
 
 // selfCommand runs this binary again.
@@ -169,18 +191,22 @@ func selfCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+// childAnswers are what a child can be asked.
+type childAnswers map[string]func(context.Context) (any, error)
+
 // answerParent serves the child's side until its input ends, then calls ended.
-func (c *cli) answerParent(ctx context.Context, state func(context.Context) (childState, error), ended func()) error {
+func (c *cli) answerParent(ctx context.Context, answers childAnswers, ended func()) error {
 	defer ended()
 	for scan := bufio.NewScanner(c.in); scan.Scan(); {
-		if strings.TrimSpace(scan.Text()) != "state" {
+		answer := answers[strings.TrimSpace(scan.Text())]
+		if answer == nil {
 			continue
 		}
-		s, err := state(ctx)
+		v, err := answer(ctx)
 		if err != nil {
 			return err
 		}
-		if err := json.NewEncoder(c.out).Encode(s); err != nil {
+		if err := json.NewEncoder(c.out).Encode(v); err != nil {
 			return err
 		}
 	}
@@ -222,34 +248,5 @@ func (c *cli) floorChild(ctx context.Context, path, cpu string) (err error) {
 	if err := json.NewEncoder(c.out).Encode(childHello{Addr: l.Addr().String()}); err != nil {
 		return err
 	}
-	return errors.Join(c.answerParent(ctx, func(context.Context) (childState, error) { return childState{}, nil }, cancel), g.Wait())
-}
-
-// gatewayChild is serve with a hello.
-func (c *cli) gatewayChild(ctx context.Context, relayOff bool, cpu string) (err error) {
-	cfg, err := c.loadConfig()
-	if err != nil {
-		return err
-	}
-	stop, err := profile(cpu)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	a, err := newApp(ctx, appOptions{Config: cfg, Log: newLogger(cfg.Log, zapcore.AddSync(c.err)), RelayOff: relayOff})
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return a.Run(gctx) })
-	if err := json.NewEncoder(c.out).Encode(childHello{Addr: a.public.Addr().String(), Admin: a.admin.Addr().String()}); err != nil {
-		return err
-	}
-	state := func(ctx context.Context) (childState, error) {
-		at, err := a.ledger.Position(ctx)
-		return childState{Relayed: at.Pos}, err
-	}
-	return errors.Join(c.answerParent(ctx, state, cancel), g.Wait())
+	return errors.Join(c.answerParent(ctx, nil, cancel), g.Wait())
 }

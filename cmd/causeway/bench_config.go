@@ -13,6 +13,7 @@ type benchConfig struct {
 	dir     string // of store and streams
 	apiBase string // of the fake platform; "" when nothing is sent
 	builtin string // "echo", or "" for an application without a bot
+	workers bool   // may connect as benchApp with rigPassword
 }
 
 // write writes the file and returns its path. It is quoted as JSON strings are,
@@ -23,7 +24,11 @@ func (o benchConfig) write() (string, error) {
 	line("listen: %q", "127.0.0.1:0")
 	line("admin: {listen: %q}", "127.0.0.1:0")
 	line("store: {url: %q, reserve: 64MiB}", "sqlite:"+filepath.Join(o.dir, "store"))
-	line("nats: {embedded: {dir: %q, listen: %q}}", filepath.Join(o.dir, "nats"), "127.0.0.1:0")
+	users := ""
+	if o.workers {
+		users = fmt.Sprintf(", users: [{name: %s, password: %q, apps: [%s]}]", benchApp, rigPassword, benchApp)
+	}
+	line("nats: {embedded: {dir: %q, listen: %q%s}}", filepath.Join(o.dir, "nats"), "127.0.0.1:0", users)
 	line("endpoints:")
 	line("  - {name: %s, platform: whatsapp, app_secret: %q, verify_token: %q}", benchEndpoint, benchAppSecret, benchVerifyToken)
 	line("accounts:")

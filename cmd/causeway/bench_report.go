@@ -31,6 +31,10 @@ type benchReport struct {
 	Dispatch  []dispatchResult `json:"dispatch,omitempty"`
 	Footprint *footprintResult `json:"footprint,omitempty"`
 	Schedule  *scheduleResult  `json:"schedule,omitempty"`
+
+	Latency       *latencyResult       `json:"latency,omitempty"`
+	Neighbour     *neighbourResult     `json:"neighbour,omitempty"`
+	Conversations *conversationsResult `json:"conversations,omitempty"`
 }
 
 func (r *benchReport) atLeast(name string, got, least float64) {
@@ -77,6 +81,12 @@ func (r *benchReport) human(w io.Writer) {
 		r.Footprint.human(w)
 	case r.Schedule != nil:
 		r.Schedule.human(w)
+	case r.Latency != nil:
+		r.Latency.human(w)
+	case r.Neighbour != nil:
+		r.Neighbour.human(w)
+	case r.Conversations != nil:
+		r.Conversations.human(w)
 	default:
 		humanDispatch(w, r.Dispatch)
 	}

@@ -214,6 +214,7 @@ func TestBenchUsage(t *testing.T) {
 		{"ingest", "--rounds", "0"}, {"ingest", "--connections", "0"}, {"ingest", "--dir", "/does/not/exist"},
 		{"dispatch", "--slots", "0"}, {"dispatch", "--handler", "0s"}, {"footprint", "--rate", "0"}, {"footprint", "more"},
 		{"schedule", "--count", "1"}, {"schedule", "--over", "0s"},
+		{"latency", "--rate", "0"}, {"neighbour", "--slots", "1"}, {"conversations", "--waiting", "2", "--count", "1"},
 	} {
 		c := &cli{stdio: stdio{out: &bytes.Buffer{}, err: &bytes.Buffer{}}}
 		cmd := c.benchCommand()

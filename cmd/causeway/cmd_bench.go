@@ -37,7 +37,8 @@ func (c *cli) benchCommand() *cobra.Command {
 	f.StringVar(&b.dir, "dir", ".", "folder on the file system that is measured")
 	f.BoolVar(&b.check, "check", false, "exit 1 when a target is missed")
 	f.StringVar(&b.cpuProfile, "cpuprofile", "", "write CPU profiles of what is measured to files that begin with this")
-	cmd.AddCommand(b.ingestCommand(), b.dispatchCommand(), b.footprintCommand(), b.scheduleCommand(), b.floorChildCommand(), b.gatewayChildCommand())
+	cmd.AddCommand(b.ingestCommand(), b.dispatchCommand(), b.footprintCommand(), b.scheduleCommand(), b.latencyCommand(), b.neighbourCommand(), b.conversationsCommand(),
+		b.floorChildCommand(), b.gatewayChildCommand(), b.workerChildCommand())
 	return cmd
 }
 
@@ -82,22 +83,6 @@ func (b *bench) floorChildCommand() *cobra.Command {
 			return failed(b.c.floorChild(cmd.Context(), args[0], cpu))
 		},
 	}
-	cmd.Flags().StringVar(&cpu, "profile", "", "")
-	return cmd
-}
-
-func (b *bench) gatewayChildCommand() *cobra.Command {
-	var (
-		relayOff bool
-		cpu      string
-	)
-	cmd := &cobra.Command{
-		Use: "child-gateway", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return failed(b.c.gatewayChild(cmd.Context(), relayOff, cpu))
-		},
-	}
-	cmd.Flags().BoolVar(&relayOff, "relay-off", false, "")
 	cmd.Flags().StringVar(&cpu, "profile", "", "")
 	return cmd
 }

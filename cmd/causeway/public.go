@@ -120,6 +120,7 @@ func (a *app) rest() time.Duration { return a.relay.Rest() }
 
 // relayed hands on what a transaction of the relay made.
 func (a *app) relayed(r gateway.RelayResult) {
+	a.o.Relayed(r)
 	if len(r.Merged) > 0 {
 		a.merged(r.Merged)
 	}
