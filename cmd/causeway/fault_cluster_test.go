@@ -52,6 +52,24 @@ cluster {name: test, listen: %q, routes: ["nats://%s"]}
 
 func (c *cluster) url() string { return "nats://" + strings.Join(c.clients, ",nats://") }
 
+// serves makes the cluster the broker of w, and connects to it.
+func (c *cluster) serves(w *world) (*nats.Conn, jetstream.JetStream) {
+	c.t.Helper()
+	w.edit(fmt.Sprintf("{embedded: {dir: %q, listen: %q, users: [{name: bot, password: bot-password, apps: [echo], observe: true}]}}",
+		filepath.Join(w.dir, "nats"), w.nats), fmt.Sprintf("{url: %q, user: gateway, password: gateway-password}", c.url()))
+	w.nats = strings.TrimPrefix(c.url(), "nats://")
+	nc, err := nats.Connect(c.url(), nats.UserInfo("gateway", "gateway-password"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return nc, js
+}
+
 // leader waits until a stream has one and all of its copies are there, and says which.
 func (c *cluster) leader(js jetstream.JetStream, stream string) (at int) {
 	c.t.Helper()
@@ -83,6 +101,8 @@ func (c *cluster) leader(js jetstream.JetStream, stream string) (at int) {
 	}
 }
 
+const readyOfEcho = "CW_READY_echo"
+
 // doctor is the report as JSON.
 func (w *world) doctor() string {
 	_, report := w.raw(http.MethodGet, "/api/v1/doctor", testToken, nil)
@@ -97,18 +117,7 @@ func TestClusterOfThree(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 5s}\n"})
 	c := newCluster(t, w.dir)
-	w.edit(fmt.Sprintf("{embedded: {dir: %q, listen: %q, users: [{name: bot, password: bot-password, apps: [echo], observe: true}]}}",
-		filepath.Join(w.dir, "nats"), w.nats), fmt.Sprintf("{url: %q, user: gateway, password: gateway-password}", c.url()))
-	w.nats = strings.TrimPrefix(c.url(), "nats://")
-	nc, err := nats.Connect(c.url(), nats.UserInfo("gateway", "gateway-password"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	nc, js := c.serves(w)
 	var mu sync.Mutex
 	last, inFlight, wrong := map[string]int64{}, map[string]int{}, []string(nil)
 	w.start("")
@@ -125,29 +134,28 @@ func TestClusterOfThree(t *testing.T) {
 		defer func() { mu.Lock(); defer mu.Unlock(); inFlight[ev.Conv]-- }()
 		return worker.Text("echo: " + ev.Text), nil
 	}, 8)
-	const ready = "CW_READY_echo"
 	w.until(2*time.Minute, "the cluster has the gate", func() bool {
-		_, err := js.Stream(t.Context(), ready)
+		_, err := js.Stream(t.Context(), readyOfEcho)
 		return err == nil
 	})
 	l := &load{w: w, convs: 12, each: 40, pause: 150 * time.Millisecond}
 	underLoad(t, l, 5*time.Minute, func(context.Context) {
-		at := c.leader(js, ready)
-		if _, err := nc.Request("$JS.API.STREAM.LEADER.STEPDOWN."+ready, nil, 10*time.Second); err != nil {
+		at := c.leader(js, readyOfEcho)
+		if _, err := nc.Request("$JS.API.STREAM.LEADER.STEPDOWN."+readyOfEcho, nil, 10*time.Second); err != nil {
 			t.Errorf("the leader does not step down: %v", err)
 		}
-		next := c.leader(js, ready)
+		next := c.leader(js, readyOfEcho)
 		t.Logf("leader n%d, then n%d", at, next)
 		c.processes[next].kill()
 		w.until(time.Minute, "doctor misses a copy", func() bool { return strings.Contains(w.doctor(), "2 of 3 copies of the stream are current") })
 		c.start(next)
-		duck := c.leader(js, ready)
+		duck := c.leader(js, readyOfEcho)
 		if err := c.processes[duck].cmd.Process.Signal(syscall.SIGUSR2); err != nil {
 			t.Error(err)
 		}
 		_ = c.processes[duck].cmd.Wait()
 		c.start(duck)
-		t.Logf("killed n%d, lame duck n%d, then n%d", next, duck, c.leader(js, ready))
+		t.Logf("killed n%d, lame duck n%d, then n%d", next, duck, c.leader(js, readyOfEcho))
 	})
 	w.quiet(3 * time.Minute)
 	if l.refused.Load() != 0 {

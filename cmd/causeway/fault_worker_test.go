@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,9 @@ import (
 // workerEnv makes the test binary a bot process: "nats address|milliseconds a
 // handler takes".
 const workerEnv = "CAUSEWAY_TEST_WORKER"
+
+// failing begins the texts at which the bots of the tests fail.
+const failing = "fail at "
 
 // runWorker is the bot process: it repeats what it is told after a while, and
 // says what it begins and ends, and when.
@@ -34,6 +38,9 @@ func runWorker(ctx context.Context, spec string) int {
 			fmt.Println("begin", ev.Conv, ev.Seq, time.Now().UnixMicro()) //nolint:forbidigo // what this process is for
 			wait(ctx, takes)
 			fmt.Println("end", ev.Conv, ev.Seq, time.Now().UnixMicro()) //nolint:forbidigo // what this process is for
+			if strings.HasPrefix(ev.Text, failing) {
+				return nil, errors.New("as told")
+			}
 			return worker.Text(ev.Text), nil
 		})
 		wait(ctx, 100*time.Millisecond) // the gateway is not up yet

@@ -38,10 +38,11 @@ type load struct {
 	w     *world
 	convs int
 	each  int
-	pad   int           // bytes added to each text
-	pause time.Duration // between two messages of a customer
-	dead  int           // how many events are dead letters and have no reply
-	sizes []int         // how many messages each conversation has, in place of each
+	pad   int              // bytes added to each text
+	pause time.Duration    // between two messages of a customer
+	dead  int              // how many events are dead letters and have no reply
+	sizes []int            // how many messages each conversation has, in place of each
+	fails func(i int) bool // the bots fail at the i-th message of every customer; nil: at none
 
 	deadMost int // when that depends on when things come up: at most so many
 
@@ -56,14 +57,14 @@ func (l *load) run(ctx context.Context) {
 	for c := range l.convs {
 		wg.Go(func() {
 			for i := range l.size(c) {
-				_, body := l.w.wa.CustomerBody(customer(c), text(i)+strings.Repeat("x", l.pad))
+				_, body := l.w.wa.CustomerBody(customer(c), l.text(i)+strings.Repeat("x", l.pad))
 				l.refused.Add(int64(l.w.post(ctx, body) - 1))
 				if ctx.Err() != nil {
 					return
 				}
 				wait(ctx, l.pause)
 				l.mu.Lock()
-				l.acked[sha256.Sum256(body)] = customer(c) + " " + text(i)
+				l.acked[sha256.Sum256(body)] = customer(c) + " " + l.text(i)
 				l.mu.Unlock()
 			}
 		})
@@ -77,6 +78,14 @@ func (l *load) size(c int) int {
 		return l.sizes[c]
 	}
 	return l.each
+}
+
+// text is the i-th message of a customer.
+func (l *load) text(i int) string {
+	if l.fails != nil && l.fails(i) {
+		return failing + text(i)
+	}
+	return text(i)
 }
 
 func customer(c int) string { return fmt.Sprintf("1666020%04d", c) }

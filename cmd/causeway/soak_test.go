@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,18 +25,33 @@ var (
 // Workers in Go and in JavaScript and a bot behind a URL share an application under
 // load, while workers come, leave, are killed and stand still, and the gateway is
 // killed: the order of every conversation holds, one event of it is worked on at a
-// time, each one is settled or dead, and answered once.
+// time, each one is settled and answered once, and those at which the bots always
+// fail, and no other, are dead letters. A run over a cluster of NATS servers lets
+// these die as well; it takes longer, and only comes with many events.
 //
 //	go test ./cmd/causeway -run TestSoak -soak.events=50000 -timeout 3h
 func TestSoak(t *testing.T) {
-	for name, sizes := range map[string]func(events int, r *rand.Rand) []int{"uniform": uniformSizes, "zipf": zipfSizes} {
+	for name, o := range map[string]soakOptions{
+		"uniform": {sizes: uniformSizes}, "zipf": {sizes: zipfSizes}, "cluster": {sizes: zipfSizes, cluster: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if o.cluster && *soakEvents < soakCluster {
+				t.Skipf("with -soak.events=%d or more; TestClusterOfThree is its short form", soakCluster)
+			}
 			r := rand.New(rand.NewPCG(*soakSeed, 17))
-			newSoak(t, sizes(*soakEvents, r), r).run()
+			newSoak(t, o, o.sizes(*soakEvents, r), r).run()
 		})
 	}
 }
+
+type soakOptions struct {
+	sizes   func(events int, r *rand.Rand) []int
+	cluster bool // NATS outside, three servers
+}
+
+// soakFails are the messages of a customer at which every bot fails: 4 in 100.
+func soakFails(i int) bool { return i%25 == 7 }
 
 // uniformSizes gives every conversation as many messages.
 func uniformSizes(events int, _ *rand.Rand) []int {
@@ -61,6 +78,7 @@ const (
 	soakLeast   = 2 * time.Minute       // for the load, and again for what is left of it
 	soakEach    = 40 * time.Millisecond // more of both for each event
 	soakRound   = 12 * time.Second      // one round of what breaks: the load lasts as long
+	soakCluster = 2000                  // events
 )
 
 // soak is a gateway with its workers under load.
@@ -73,16 +91,20 @@ type soak struct {
 	crew []*botProcess // of them those that work
 	js   *botProcess   // one of the crew
 	inJS []*botProcess // of all
+	nats *soakServers  // nil for the embedded one
 
 	mu   sync.Mutex
 	http []handled // by the bot behind the URL
 }
 
-func newSoak(t *testing.T, sizes []int, r *rand.Rand) *soak {
-	// Deaths and freezes are tries of what they interrupt; nothing fails by itself.
+func newSoak(t *testing.T, o soakOptions, sizes []int, r *rand.Rand) *soak {
+	// Deaths and freezes are tries of what they interrupt, so there are some to spare.
 	hook := newHookBot(t)
-	w := newWorld(t, worldOptions{apps: hook.app("tries: 20, concurrency: 4")})
-	s := &soak{t: t, w: w, r: r, load: &load{w: w, convs: len(sizes), sizes: sizes, pause: soakRound / time.Duration(slices.Max(sizes))}}
+	w := newWorld(t, worldOptions{apps: hook.app("tries: 8, concurrency: 4")})
+	s := &soak{t: t, w: w, r: r, load: &load{w: w, convs: len(sizes), sizes: sizes, fails: soakFails, pause: soakRound / time.Duration(slices.Max(sizes))}}
+	if o.cluster {
+		s.nats = newSoakServers(w)
+	}
 	w.edit("access_token: access-token-1,", `access_token: access-token-1, pace: {account: "0", pair: "0"},`) // the platform's would take days
 	hook.answer = func(rw http.ResponseWriter, h *hooked) { s.byHTTP(hook, rw, h) }
 	hook.listen()
@@ -102,7 +124,11 @@ func (s *soak) byHTTP(bot *hookBot, rw http.ResponseWriter, h *hooked) {
 	s.mu.Lock()
 	s.http = append(s.http, call)
 	s.mu.Unlock()
-	_, _ = rw.Write(bot.echo(h)) // the gateway may be dead
+	answer := bot.echo(h)
+	if strings.HasPrefix(h.Data.Text, failing) {
+		answer = fmt.Appendf(nil, `{"event": %q, "verdict": "retry", "error": "as told"}`, h.Data.Delivery)
+	}
+	_, _ = rw.Write(answer) // the gateway may be dead
 }
 
 func (s *soak) add(b *botProcess) *botProcess {
@@ -147,7 +173,7 @@ func (s *soak) faults() map[string]func() {
 		wait(s.t.Context(), soakAckWait+soakAckWait/2)
 		b.thaw()
 	}
-	return map[string]func(){
+	faults := map[string]func(){
 		"a worker joins and one leaves": func() { s.joins(); b := s.crew[0]; b.leave(); s.leaves(b) },
 		"a worker is killed":            func() { b := s.anyOne(); busy(b).kill(); s.gone(b) },
 		"the JavaScript one is killed":  func() { b := s.js; busy(b).kill(); s.gone(b) },
@@ -155,6 +181,11 @@ func (s *soak) faults() map[string]func() {
 		"the JavaScript one stands":     func() { stands(s.js) },
 		"the gateway is killed":         func() { s.w.kill(); s.w.start("") },
 	}
+	if s.nats != nil {
+		faults["the gate's leader is killed"] = s.nats.killLeader
+		faults["a NATS server starts anew"] = func() { s.nats.restart(s.r.IntN(3)) }
+	}
+	return faults
 }
 
 // leaves is gone without a successor, who came before.
@@ -166,9 +197,14 @@ func (s *soak) leaves(b *botProcess) {
 }
 
 func (s *soak) run() {
-	total := 0
+	total, failing := 0, 0
 	for c := range s.load.convs {
 		total += s.load.size(c)
+		for i := range s.load.size(c) {
+			if soakFails(i) {
+				failing++
+			}
+		}
 	}
 	limit := soakLeast + time.Duration(total)*soakEach
 	ctx, cancel := context.WithTimeout(s.t.Context(), limit)
@@ -193,7 +229,7 @@ func (s *soak) run() {
 	for _, b := range slices.Clone(s.crew) {
 		b.leave()
 	}
-	s.check(total, app)
+	s.check(total, failing, app)
 	s.t.Logf("%d events of %d conversations in %s: %d faults, %d dead, %d late answers", total, s.load.convs, took.Round(time.Second), happened, app.Dead, counted.Counters["late"])
 }
 
@@ -224,9 +260,9 @@ func (s *soak) breaks(done <-chan struct{}) (happened int) {
 }
 
 // check holds what the bots, the store and the platform tell against the promises.
-func (s *soak) check(total int, app gateway.AppSums) {
-	if app.Pending != 0 || app.Settled+app.Dead != int64(total) {
-		s.t.Errorf("of %d events %d are settled and %d dead, %d wait", total, app.Settled, app.Dead, app.Pending)
+func (s *soak) check(total, failing int, app gateway.AppSums) {
+	if app.Pending != 0 || app.Settled != int64(total-failing) || app.Dead != int64(failing) {
+		s.t.Errorf("of %d events, %d of which fail, %d are settled and %d dead, %d wait", total, failing, app.Settled, app.Dead, app.Pending)
 	}
 	var calls []handled
 	begun := map[string]bool{}

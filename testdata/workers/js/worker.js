@@ -15,6 +15,7 @@ async function handle(event) {
     say("begin", event);
     await sleep(Number(process.env.TAKES_MS));
     say("end", event);
+    if (text.startsWith("fail at ")) throw new Error("as told");
     return [{ text }];
   }
   return [{ text: "You wrote: " + text }];
@@ -26,7 +27,7 @@ const say = (what, event) =>
 
 // The inbox is the only place where the user may listen.
 const nc = await connect({
-  servers: NATS_URL, user: NATS_USER, pass: NATS_PASSWORD, inboxPrefix: `_INBOX_${NATS_USER}`,
+  servers: NATS_URL.split(","), user: NATS_USER, pass: NATS_PASSWORD, inboxPrefix: `_INBOX_${NATS_USER}`,
   maxReconnectAttempts: -1, waitOnFirstConnect: true,
 });
 const js = jetstream(nc);
