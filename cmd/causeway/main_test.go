@@ -24,6 +24,11 @@ const (
 	storageEnv = "CAUSEWAY_TEST_STORAGE"
 )
 
+// testCallTimeout is how long a call of the gateways may take.
+const testCallTimeout = 2 * time.Second
+
+const standsStill = ":stop"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
 		flag.Parse()
@@ -42,7 +47,7 @@ func TestMain(m *testing.M) {
 		os.Exit(runNATS(conf)) //nolint:gocritic // the process ends here, nothing is left to stop
 	}
 	c := &cli{stdio: stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, tune: func(o *appOptions) {
-		o.CallTimeout = 2 * time.Second
+		o.CallTimeout = testCallTimeout
 		o.UnknownWait = func(string, string) time.Duration { return 3 * time.Second }
 		o.Boundary = suicide(os.Getenv(killEnv))
 		o.MaxStorage, _ = strconv.ParseInt(os.Getenv(storageEnv), 10, 64)
@@ -50,12 +55,14 @@ func TestMain(m *testing.M) {
 	os.Exit(c.run(ctx, os.Args[1:])) //nolint:gocritic // the process ends here, nothing is left to stop
 }
 
-// suicide returns the hook that kills this process at a boundary.
+// suicide returns the hook that kills this process at a boundary, or, when the spec
+// ends so, lets it stand still there.
 func suicide(spec string) func(string) {
 	name, count, ok := strings.Cut(spec, ":")
 	if !ok {
 		return nil
 	}
+	count, stands := strings.CutSuffix(count, standsStill)
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil {
 		panic(err)
@@ -63,6 +70,11 @@ func suicide(spec string) func(string) {
 	var seen atomic.Int64
 	return func(step string) {
 		if step == name && seen.Add(1) == n {
+			if stands {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+				time.Sleep(200 * time.Millisecond) // a moment passes until it has reached this thread
+				return
+			}
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // SIGKILL is on its way; go no step further
 		}
