@@ -43,7 +43,7 @@ type AccountView struct {
 func (r *router) accountRoutes(a Accounts, viewer, operator *gin.RouterGroup) {
 	viewer.GET("/accounts", func(c *gin.Context) { r.accounts(c, a) })
 	viewer.GET("/accounts/:name", func(c *gin.Context) { r.account(c, a) })
-	operator.POST("/accounts/:name/resume", func(c *gin.Context) { r.resumeAccount(c, a) })
+	operator.POST("/accounts/:name/resume", r.bodiless, func(c *gin.Context) { r.resumeAccount(c, a) })
 }
 
 func (r *router) accounts(c *gin.Context, a Accounts) {

@@ -39,6 +39,23 @@ func (r *router) body(c *gin.Context) ([]byte, bool) {
 	return body, err == nil
 }
 
+// bodiless refuses what a deed without fields would pass over: a filter that was put
+// into the body, where it selects nothing, must not set everything moving.
+func (r *router) bodiless(c *gin.Context) {
+	body, ok := r.body(c)
+	if !ok || len(bytes.TrimSpace(body)) == 0 {
+		return
+	}
+	p, none := &params{}, struct{}{}
+	err := readObject(body, &none, "none; parameters stand in the URL", p)
+	if err == nil {
+		err = p.err()
+	}
+	if err != nil {
+		r.fail(c, err)
+	}
+}
+
 // readObject reads one JSON object into v and notes what else is there. The error is
 // an *InvalidError that names the field where the reader knows it.
 func readObject(body []byte, v any, fields string, p *params) error {

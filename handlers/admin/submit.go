@@ -29,7 +29,7 @@ func (r *router) submissionRoutes(a Submissions, e *gin.Engine, viewer, operator
 	forms := sync.OnceValues(NewForms)
 	e.POST("/api/v1/messages", r.allow(RoleOperator), limited(MaxSubmit), func(c *gin.Context) { r.submit(c, a, forms) })
 	viewer.GET("/messages/:id", func(c *gin.Context) { r.message(c, a) })
-	operator.POST("/messages/:id/cancel", func(c *gin.Context) { r.cancel(c, a) })
+	operator.POST("/messages/:id/cancel", r.bodiless, func(c *gin.Context) { r.cancel(c, a) })
 }
 
 // submit answers only after the messages are stored: 202 for new ones, 200 for a
