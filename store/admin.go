@@ -20,6 +20,9 @@ type AdminLedger interface {
 	// AppCounts are kept counts by application, cheap.
 	AppCounts(ctx context.Context) (map[string]gateway.AppCounts, error)
 	PayloadState(ctx context.Context, pos int64) (PayloadStatus, error)
+	// PayloadStates are the states of payloads by their places; one that the relay has
+	// not come to is left out.
+	PayloadStates(ctx context.Context, pos []int64) (map[int64]gateway.PayloadState, error)
 	// Dead lists dead letters, newest first. With 100,000 of them a page takes
 	// milliseconds; one that ends before most of them (Until) tens.
 	Dead(ctx context.Context, q DeadQuery) ([]gateway.DeadLetter, error)

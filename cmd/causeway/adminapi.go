@@ -40,6 +40,11 @@ func (x adminAPI) Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway
 	return x.a.archive.List(ctx, q)
 }
 
+// PayloadStates are the states of payloads that the relay is done with.
+func (x adminAPI) PayloadStates(ctx context.Context, pos []int64) (map[int64]gateway.PayloadState, error) {
+	return x.a.ledger.PayloadStates(ctx, pos)
+}
+
 // Payload returns one payload and what became of it.
 func (x adminAPI) Payload(ctx context.Context, ref admin.PayloadRef) (*gateway.Payload, store.PayloadStatus, error) {
 	pos := ref.Pos

@@ -78,6 +78,16 @@ func (m *memoryAPI) ResumeAccount(_ context.Context, name, by string) error {
 	return err
 }
 
+func (m *memoryAPI) PayloadStates(_ context.Context, pos []int64) (map[int64]gateway.PayloadState, error) {
+	err := m.enter()
+	defer m.mu.Unlock()
+	out := map[int64]gateway.PayloadState{}
+	for _, at := range pos {
+		out[at] = m.status[at].State
+	}
+	return out, err
+}
+
 func (m *memoryAPI) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
 	err := m.enter()
 	defer m.mu.Unlock()

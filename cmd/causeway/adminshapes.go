@@ -30,8 +30,8 @@ type (
 		Skipped  int    `json:"skipped"`
 	}
 	payloadList struct {
-		Payloads []payloadView `json:"payloads"`
-		Next     int64         `json:"next"`
+		Payloads []payloadDetail `json:"payloads"`
+		Next     int64           `json:"next"`
 	}
 	rejectList struct {
 		Rejects []rejectView `json:"rejects"`

@@ -74,9 +74,9 @@ func addTimes(q url.Values, since, until string, now time.Time) error {
 func printPayloads(w io.Writer, list payloadList) {
 	rows := make([][]string, 0, len(list.Payloads))
 	for _, p := range list.Payloads {
-		rows = append(rows, []string{p.ID, instant(p.ReceivedAt), printable(p.Platform, 12), printable(p.Endpoint, 40)})
+		rows = append(rows, []string{p.ID, instant(p.ReceivedAt), printable(p.Platform, 12), printable(p.Endpoint, 40), string(p.State)})
 	}
-	table(w, "no payloads", []string{"ID", "RECEIVED", "PLATFORM", "ENDPOINT"}, rows)
+	table(w, "no payloads", []string{"ID", "RECEIVED", "PLATFORM", "ENDPOINT", "STATE"}, rows)
 	if list.Next > 0 {
 		_, _ = fmt.Fprintf(w, "\nthere is more: --before %d\n", list.Next)
 	}

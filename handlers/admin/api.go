@@ -30,6 +30,8 @@ type API interface {
 type Archive interface {
 	// Payloads lists payloads newest first, without bodies.
 	Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway.Payload, error)
+	// PayloadStates are the states of payloads by place; what is left out is pending.
+	PayloadStates(ctx context.Context, pos []int64) (map[int64]gateway.PayloadState, error)
 	// Payload returns one payload with its body, and what became of it.
 	Payload(ctx context.Context, ref PayloadRef) (*gateway.Payload, store.PayloadStatus, error)
 }

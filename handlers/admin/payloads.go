@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -39,12 +40,22 @@ func (r *router) payloads(c *gin.Context) {
 		r.fail(c, err)
 		return
 	}
-	out := struct {
-		Payloads []payloadView `json:"payloads"`
-		Next     int64         `json:"next,omitempty"`
-	}{Payloads: make([]payloadView, 0, len(found))}
+	at := make([]int64, len(found))
 	for i := range found {
-		out.Payloads = append(out.Payloads, viewPayload(&found[i]))
+		at[i] = found[i].Pos
+	}
+	states, err := r.API.PayloadStates(c.Request.Context(), at)
+	if err != nil {
+		r.fail(c, err)
+		return
+	}
+	out := struct {
+		Payloads []payloadListed `json:"payloads"`
+		Next     int64           `json:"next,omitempty"`
+	}{Payloads: make([]payloadListed, 0, len(found))}
+	for i := range found {
+		state := cmp.Or(states[found[i].Pos], gateway.PayloadPending)
+		out.Payloads = append(out.Payloads, payloadListed{viewPayload(&found[i]), state})
 	}
 	if len(found) == q.Limit {
 		out.Next = found[len(found)-1].Pos

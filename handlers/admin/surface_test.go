@@ -80,6 +80,10 @@ func (a *api) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Paylo
 	return []gateway.Payload{p}, a.called("payloads %d %s %s %q %d", q.Before, stamp(q.Since), stamp(q.Until), q.Endpoint, q.Limit)
 }
 
+func (a *api) PayloadStates(_ context.Context, pos []int64) (map[int64]gateway.PayloadState, error) {
+	return map[int64]gateway.PayloadState{pos[0]: gateway.PayloadRelayed}, nil
+}
+
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"

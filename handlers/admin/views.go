@@ -30,6 +30,12 @@ func viewPayload(p *gateway.Payload) payloadView {
 	}
 }
 
+// payloadListed is a payload in a list, with what became of it in one word.
+type payloadListed struct {
+	payloadView
+	State gateway.PayloadState `json:"state"`
+}
+
 // payloadDetail is a payload and what became of it.
 type payloadDetail struct {
 	payloadView

@@ -30,6 +30,20 @@ func (l *Ledger) PayloadState(ctx context.Context, pos int64) (store.PayloadStat
 	return s, err
 }
 
+// PayloadStates are the states of payloads that the relay is done with.
+func (l *Ledger) PayloadStates(ctx context.Context, pos []int64) (map[int64]gateway.PayloadState, error) {
+	out := make(map[int64]gateway.PayloadState, len(pos))
+	err := l.r.snapshot(ctx, func(c *conn) error {
+		for _, at := range pos {
+			if _, err := c.one("SELECT state FROM payload WHERE pos = ?", func(r row) { out[at] = gateway.PayloadState(r.str(0)) }, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
 // Sealed lists positions of sealed payloads; an empty endpoint means all.
 func (l *Ledger) Sealed(ctx context.Context, endpoint string, after int64, limit int) ([]int64, error) {
 	q, args := "SELECT pos FROM payload WHERE state = 'sealed' AND endpoint = ? AND pos > ? ORDER BY pos LIMIT ?", []any{endpoint, after, limitOf(limit)}

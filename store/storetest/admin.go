@@ -51,6 +51,9 @@ func adminPayloads(w *world) {
 	w.same("payload", s, store.PayloadStatus{State: gateway.PayloadRelayed, KeyFP: "fp", Items: []store.ItemStatus{
 		{Index: 0, State: gateway.ItemEvent, Event: "ev_a2", Conv: conv, Seq: 2, Kind: gateway.KindMessage},
 		{Index: 1, State: gateway.ItemEvent, Event: "ev_a3", Conv: conv, Seq: 3, Kind: gateway.KindMessage}}})
+	states, err := w.l.PayloadStates(w.ctx, []int64{1, 3, 99})
+	w.must(err)
+	w.same("states", states, map[int64]gateway.PayloadState{1: gateway.PayloadRelayed, 3: gateway.PayloadRelayed})
 	for _, endpoint := range []string{"x", "y", "x"} {
 		p := w.payload()
 		p.Endpoint, p.State = endpoint, gateway.PayloadSealed
