@@ -144,7 +144,7 @@ func hashKey(plain []byte) string {
 func unixTime(s string) time.Time {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
-	case err != nil || n <= 0 || n > 1e15:
+	case err != nil || n <= 0 || n > 9e9 && n < 1e12 || n > 9e12: // after the year 2255
 		return time.Time{}
 	case n >= 1e12:
 		return time.UnixMilli(n).UTC()

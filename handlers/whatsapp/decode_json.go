@@ -190,7 +190,7 @@ func (v value) degrees(most float64) (float64, bool) {
 // seconds or, from 1e12 on, milliseconds. What is no such number is no time.
 func (v value) time() time.Time {
 	switch n := v.number(); {
-	case n <= 0 || n > 1e15:
+	case n <= 0 || n > 9e9 && n < 1e12 || n > 9e12: // after the year 2255
 		return time.Time{}
 	case n >= 1e12:
 		return time.UnixMilli(n).UTC()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"time"
 
@@ -228,9 +229,17 @@ func outward(err error) error {
 }
 
 // nanos is how times are stored: Unix nanoseconds, 0 for none.
+// nanos is t as it is stored. What no number of nanoseconds can say (before 1678,
+// after 2262) is the first or last that it can, so that a bound such as the year
+// 9999 still lies behind everything.
 func nanos(t time.Time) int64 {
-	if t.IsZero() {
+	switch s := t.Unix(); {
+	case t.IsZero():
 		return 0
+	case s >= math.MaxInt64/int64(time.Second):
+		return math.MaxInt64
+	case s <= math.MinInt64/int64(time.Second):
+		return math.MinInt64
 	}
 	return t.UnixNano()
 }

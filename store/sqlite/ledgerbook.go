@@ -119,14 +119,19 @@ func (b *ledgerBook) lost(c *conn) (err error) {
 		return err
 	}
 	b.stored = b.numbers()
-	return nil
+	// Ids decide between messages that are due at one moment.
+	_, err = c.one("SELECT id FROM message ORDER BY row DESC LIMIT 1", func(r row) {
+		b.lastMS = max(b.lastMS, uint64(max(madeAt(r.str(0)).UnixMilli(), 0)))
+	})
+	return err
 }
 
 // add lets a kept count grow.
 func (b *ledgerBook) add(name string, by int64) { b.deltas = append(b.deltas, delta{name, by}) }
 
 // newID makes an id with a prefix ("ms_") and a ULID that is above every other
-// one made since the store was opened, also when the clock goes back.
+// one made since the store was opened, and those of messages made before, also when
+// the clock goes back.
 func (b *ledgerBook) newID(prefix string, now time.Time) (string, error) {
 	b.lastMS = max(b.lastMS, uint64(max(now.UnixMilli(), 0)))
 	id, err := ulid.New(b.lastMS, b.ids)

@@ -182,7 +182,11 @@ func (l *Ledger) reply(c *conn, was *gateway.Pending, replies []gateway.Reply, n
 	if err != nil {
 		return err
 	}
-	_, err = l.enqueue(c, t, &task{app: was.App, event: was.Delivery(), run: was.Run, due: l.book.due(now), hold: hold}, replies, now)
+	due, err := l.dueIn(c, t.conv, now)
+	if err != nil {
+		return err
+	}
+	_, err = l.enqueue(c, t, &task{app: was.App, event: was.Delivery(), run: was.Run, due: due, hold: hold}, replies, now)
 	return err
 }
 

@@ -70,7 +70,10 @@ func (l *Ledger) Submit(ctx context.Context, s *gateway.Submission, now time.Tim
 		if err != nil {
 			return err
 		}
-		due := l.book.due(now)
+		due, err := l.dueIn(c, t.conv, now)
+		if err != nil {
+			return err
+		}
 		if s.DueAt.After(due) {
 			due = s.DueAt
 		}

@@ -130,7 +130,11 @@ func (l *Ledger) instead(c *conn, m *message, template gateway.Reply, now time.T
 	if err := storeTalk(c, t); err != nil {
 		return err
 	}
-	_, err = l.enqueue(c, t, &task{app: m.App, event: m.Event, due: l.book.due(now)}, []gateway.Reply{template}, now)
+	due, err := l.dueIn(c, t.conv, now)
+	if err != nil {
+		return err
+	}
+	_, err = l.enqueue(c, t, &task{app: m.App, event: m.Event, due: due}, []gateway.Reply{template}, now)
 	return err
 }
 
