@@ -212,7 +212,17 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 	}
 	s.o.Boundary("outbox.called")
 	end := s.end(m, a, out, "answer")
-	for s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end) != nil {
+	for tries := 0; ; tries++ {
+		err := s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end)
+		if err == nil {
+			break
+		}
+		if tries == 0 {
+			s.o.Log.Error("sender.failed", zap.String("message", m.ID), zap.String("outcome", string(out.Kind)), zap.Error(err))
+		}
+		if errors.Is(err, gateway.ErrConflict) { // the attempt is ended already, by whoever thought us dead
+			return s.o.Now()
+		}
 		// The outcome is known only here: keep it until the ledger takes it.
 		// Asked to stop, leave the attempt open; it is judged after a restart.
 		if !pause(ctx, ledgerPause) {
