@@ -63,7 +63,7 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	root.SetIn(c.in)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
@@ -72,7 +72,13 @@ func (c *cli) run(ctx context.Context, args []string) int {
 	if errors.As(err, &e) {
 		return e.code
 	}
-	return exitUsage // cobra's own errors are about arguments
+	// Cobra's own errors are about arguments, and do not say what would be right.
+	form := cmd.UseLine()
+	if !cmd.HasParent() {
+		form = cmd.CommandPath() + " COMMAND"
+	}
+	_, _ = fmt.Fprintf(c.err, "write %s; %s --help says more\n", form, cmd.CommandPath())
+	return exitUsage
 }
 
 func (c *cli) root() *cobra.Command {

@@ -84,7 +84,7 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 			return r
 		}, identity), "+")
 		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
-			return "", "", usageError("that is not a phone number; write digits with the country code, or give --kind")
+			return "", "", usageError("that is not a phone number; write digits with the country code, or say which kind of name it is")
 		}
 	case "bsuid", "userid", "external_userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf", "session", "audit":
 		if identity == "" {

@@ -59,7 +59,6 @@ and of the fake WhatsApp:
                              come (-1: never); up to version 23 with a conversation
   POST media                 {"mime","text"}: a file at Meta; answers the "media" of a simulate
   POST media-faults          what goes wrong with files: slow, gone, another hash, a redirect …
-  PUT  template              a template that exists, and its state
   POST deliver               any JSON: signed and delivered
   POST verify                {"verify_token"}: the GET that Meta makes for a callback URL
   PUT  callback              {"url"}: where callbacks go

@@ -116,15 +116,19 @@ func (s *simulation) target(cfg *config.Config, platform string) (config.Endpoin
 	i := slices.IndexFunc(cfg.Endpoints, func(e config.Endpoint) bool {
 		return e.Platform == platform && s.of(e.Kind) && (s.endpoint == "" || e.Name == s.endpoint)
 	})
+	kind := ""
+	if s.bot {
+		kind = " of kind aibot"
+	}
 	if i < 0 {
-		return config.Endpoint{}, config.Account{}, "", usageError("the configuration has no %s", named(platform+" endpoint", s.endpoint))
+		return config.Endpoint{}, config.Account{}, "", usageError("the configuration has no %s", named(platform+" endpoint", s.endpoint)+kind)
 	}
 	endpoint := cfg.Endpoints[i]
 	j := slices.IndexFunc(cfg.Accounts, func(a config.Account) bool {
 		return a.Platform == platform && s.of(a.Kind) && (s.account == "" || a.Name == s.account)
 	})
 	if j < 0 {
-		return config.Endpoint{}, config.Account{}, "", usageError("the configuration has no %s", named(platform+" account", s.account))
+		return config.Endpoint{}, config.Account{}, "", usageError("the configuration has no %s", named(platform+" account", s.account)+kind)
 	}
 	base := s.url
 	if base == "" {

@@ -116,20 +116,29 @@ func (p demoPrinter) workers(k *demoKeep) {
 	p.line("%s", strings.TrimRight(k.Go, "\n"))
 }
 
-// lines prints commands with what they are for behind them.
+// linesWide is the width of terminal that lines are made for.
+const linesWide = 100
+
+// lines prints commands with what they are for behind them, or above where that
+// would be too wide.
 func (p demoPrinter) lines(list []demoLine) {
-	wide := 0
+	wide, reason := 0, 0
 	for _, l := range list {
 		if l.For != "" {
-			wide = max(wide, len(l.Command))
+			wide, reason = max(wide, len(l.Command)), max(reason, len(l.For))
 		}
 	}
+	beside := len("     # ")+wide+reason <= linesWide
 	for _, l := range list {
-		if l.For == "" {
+		switch {
+		case l.For == "":
 			p.line("   %s", l.Command)
-			continue
+		case beside:
+			p.line("   %-*s  %s", wide, l.Command, p.paint(faint, "# "+l.For))
+		default:
+			p.line("   %s", p.paint(faint, "# "+l.For))
+			p.line("   %s", l.Command)
 		}
-		p.line("   %-*s  %s", wide, l.Command, p.paint(faint, "# "+l.For))
 	}
 }
 

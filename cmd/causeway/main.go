@@ -15,7 +15,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	if os.Getenv("GOGC") == "" {
 		// Callbacks are short-lived garbage; a gateway has room for some more
 		// of it, and collects half as often.
@@ -24,4 +24,15 @@ func main() {
 	code := run(ctx, stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// endings are the signals that end a command in good order. A terminal that is closed
+// does so as Ctrl-C does, or demo and dev would leave their folders behind; what was
+// started with nohup is left alone.
+func endings() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }

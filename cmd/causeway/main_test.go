@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	if spec := os.Getenv(workerEnv); spec != "" {
 		os.Exit(runWorker(ctx, spec)) //nolint:gocritic // the process ends here, nothing is left to stop

@@ -38,6 +38,7 @@ type ledgerCollector struct {
 	counters *prometheus.Desc
 	queue    *prometheus.Desc
 	nats     *prometheus.Desc
+	free     *prometheus.Desc
 }
 
 func newLedgerCollector(a *app) *ledgerCollector {
@@ -54,12 +55,13 @@ func newLedgerCollector(a *app) *ledgerCollector {
 		counters: desc("ledger_count", "Other counts of the ledger.", "name"),
 		queue:    desc("archive_waiting", "Callbacks that wait for their commit."),
 		nats:     desc("nats_up", "1 when the streams can be used."),
+		free:     desc("store_free_bytes", "Free space on the file system of the store; below store.reserve nothing is published."),
 	}
 }
 
 // Describe is for prometheus.Collector.
 func (l *ledgerCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.payloads, l.items, l.events, l.messages, l.media, l.counters, l.queue, l.nats} {
+	for _, d := range []*prometheus.Desc{l.payloads, l.items, l.events, l.messages, l.media, l.counters, l.queue, l.nats, l.free} {
 		ch <- d
 	}
 }
@@ -77,6 +79,9 @@ func (l *ledgerCollector) Collect(ch chan<- prometheus.Metric) {
 		up = 1
 	}
 	gauge(l.nats, up)
+	if free, err := freeBytes(l.a.o.Config.Store.Dir()); err == nil {
+		gauge(l.free, free)
+	}
 	s, err := l.a.sums(ctx, l.a.ledger.Sums)
 	if err != nil {
 		l.a.o.Log.Warn("metrics.failed", zap.Error(err))

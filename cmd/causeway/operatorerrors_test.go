@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -164,6 +165,22 @@ func TestUsageErrors(t *testing.T) {
 	}
 	if n := asked.Load(); n != 0 {
 		t.Errorf("the gateway was asked %d times", n)
+	}
+}
+
+// TestUsageLine: arguments that cannot be used are answered with what could be.
+func TestUsageLine(t *testing.T) {
+	for line, want := range map[string]string{
+		"archive show":   "write causeway archive show ID [flags]; causeway archive show --help says more",
+		"pause app a b":  "write causeway pause app NAME [flags]",
+		"nothing":        "write causeway COMMAND",
+		"apps --colours": "write causeway apps [flags]",
+	} {
+		var errs bytes.Buffer
+		code := run(t.Context(), stdio{in: strings.NewReader(""), out: io.Discard, err: &errs}, strings.Fields(line))
+		if code != exitUsage || !strings.Contains(errs.String(), want) {
+			t.Errorf("%q: %d %q, want %q", line, code, errs.String(), want)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -29,7 +28,7 @@ func (a *app) wireResults() error {
 	a.closers = append(a.closers, func() error { client.Close(); return nil })
 	o := results.Options{Ledger: a.ledger, IDPrefix: fmt.Sprintf("rs_%d_", a.ledger.Identity().Epoch), Boundary: a.o.Boundary, Now: a.o.Now, Log: a.o.Log,
 		Post: func(ctx context.Context, url string, header http.Header, body []byte) results.Answer {
-			return postResult(ctx, client, url, header, body)
+			return postResult(ctx, client, url, header, body, a.o.Now())
 		}}
 	for _, r := range a.o.Config.Results {
 		keys, err := gateway.ParseWebhookKeys(r.Secret.Reveal(), r.SecretPrevious.Reveal())
@@ -43,7 +42,7 @@ func (a *app) wireResults() error {
 }
 
 // postResult makes one call. What the receiver says beyond its status is not looked at.
-func postResult(ctx context.Context, client *egress.Client, url string, header http.Header, body []byte) results.Answer {
+func postResult(ctx context.Context, client *egress.Client, url string, header http.Header, body []byte, now time.Time) results.Answer {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return results.Answer{Word: "bad url"}
@@ -59,8 +58,6 @@ func postResult(ctx context.Context, client *egress.Client, url string, header h
 		return results.Answer{Word: word}
 	}
 	a := results.Answer{Status: res.Status}
-	if s, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && s > 0 {
-		a.RetryAfter = min(time.Duration(s)*time.Second, longestRetryAfter)
-	}
+	a.RetryAfter = min(egress.RetryAfter(res.Header, now), longestRetryAfter)
 	return a
 }
