@@ -35,6 +35,11 @@ type entry struct {
 
 	names []gateway.Name       // of all items; see Relay.named
 	last  map[gateway.Name]int // of a large payload: the last item that has the name
+	// between is where, behind a large payload at the head of the line, the first held
+	// one with a name stands; those that are noted are in it. Made once and not for
+	// every slice: many large payloads in a row have very many names.
+	between map[gateway.Name]int64
+	noted   bool
 }
 
 func newLine(pos gateway.RelayPosition) *line { return &line{read: pos.Pos, item: pos.Item} }
@@ -115,31 +120,45 @@ func (r *Relay) overtake(ctx context.Context, l *line) error {
 			}
 		}
 	}
-	between := make(map[gateway.Name]struct{})
-	taken := func(n gateway.Name) bool {
-		if i, ok := head.last[n]; ok && i >= head.done {
-			return true
+	if head.between == nil {
+		head.between = make(map[gateway.Name]int64)
+		for _, e := range l.list {
+			e.noted = false
 		}
-		_, ok := between[n]
-		return ok
 	}
+	taken := func(e *entry, names []gateway.Name) bool {
+		return slices.ContainsFunc(names, func(n gateway.Name) bool {
+			if i, ok := head.last[n]; ok && i >= head.done {
+				return true
+			}
+			pos, ok := head.between[n]
+			return ok && pos < e.head.Pos
+		})
+	}
+	// The ledger is asked after those behind were looked at, so what is noted later
+	// may stand before.
 	hold := func(e *entry) {
-		e.held = true
+		if e.held = true; e.noted {
+			return
+		}
+		e.noted = true
 		for _, n := range e.names {
-			between[n] = struct{}{}
+			if at, ok := head.between[n]; !ok || e.head.Pos < at {
+				head.between[n] = e.head.Pos
+			}
 		}
 	}
 	asked := make(map[int64]*entry)
 	b := batcher{write: r.writer(ctx), of: gateway.RelayBatch{Held: func(p *gateway.RelayedPayload, names []gateway.Name) bool {
 		e := asked[p.Pos]
-		if slices.ContainsFunc(names, taken) || slices.ContainsFunc(e.names, taken) {
+		if taken(e, names) || taken(e, e.names) {
 			hold(e)
 		}
 		return e.held
 	}}}
 	for _, e := range l.list[1:] {
 		r.named(e)
-		if e.held = false; e.large() || slices.ContainsFunc(e.names, taken) {
+		if e.held = false; e.large() || taken(e, e.names) {
 			hold(e) // without asking
 			continue
 		}
@@ -151,7 +170,13 @@ func (r *Relay) overtake(ctx context.Context, l *line) error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	l.list = slices.DeleteFunc(l.list, func(e *entry) bool { return e != head && !e.held })
+	l.list = slices.DeleteFunc(l.list, func(e *entry) bool {
+		gone := e != head && !e.held
+		if gone && e.noted { // its names are free, or those of another one now
+			head.between = nil
+		}
+		return gone
+	})
 	return nil
 }
 

@@ -194,25 +194,22 @@ func (p *Publisher) run(ctx context.Context, kick <-chan struct{}, round func(mo
 // It returns after the last acknowledgement or with the first failure; rows of a
 // failed conversation are not overtaken by its later ones.
 func inOrder[T any](ctx context.Context, rows []T, conv func(*T) string, publish func(context.Context, []T) []error) error {
-	left := rows
-	for len(left) > 0 {
-		var wave, rest []T
-		seen := make(map[string]struct{}, len(left))
-		for i := range left {
-			c := conv(&left[i])
-			if _, dup := seen[c]; dup {
-				rest = append(rest, left[i])
-				continue
-			}
-			seen[c] = struct{}{}
-			wave = append(wave, left[i])
+	var waves [][]T
+	before := make(map[string]int, len(rows)) // rows of a conversation so far
+	for i := range rows {
+		c := conv(&rows[i])
+		n := before[c]
+		if before[c]++; n == len(waves) {
+			waves = append(waves, nil)
 		}
+		waves[n] = append(waves[n], rows[i])
+	}
+	for _, wave := range waves {
 		for _, err := range publish(ctx, wave) {
 			if err != nil {
 				return fmt.Errorf("publish: %w", err)
 			}
 		}
-		left = rest
 	}
 	return nil
 }
