@@ -101,7 +101,7 @@ type Gate struct {
 	ready   queued
 	window  window
 	later   timers
-	open    int // places whose offer is in the stream
+	opened  map[*place]struct{} // places whose offer is in the stream; what looks at them often does not pass by those that wait
 	paused  bool
 	life    gateway.GateState
 	highest uint64
@@ -169,7 +169,7 @@ func New(o Options) *Gate {
 	if o.Stopped == nil {
 		o.Stopped = func(string, string) bool { return false }
 	}
-	g := &Gate{o: o, in: newMailbox(), places: map[string]*place{}, kin: newKin(), breaker: breaker{Breaker: o.Breaker}}
+	g := &Gate{o: o, in: newMailbox(), places: map[string]*place{}, opened: map[*place]struct{}{}, kin: newKin(), breaker: breaker{Breaker: o.Breaker}}
 	g.down.Store(g.breaker.tripped())
 	return g
 }
@@ -385,7 +385,7 @@ func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
 	case gateway.OfferTaken, gateway.OfferDuplicate:
 		p.state, p.seq, p.closed, p.running, p.acked = placeOpen, r.Seq, 0, 0, 0
 		p.head.Row = nil // the broker has it; a re-offer reads it again
-		g.open++
+		g.opened[p] = struct{}{}
 		g.highest = max(g.highest, r.Seq)
 		if g.breaker.tripped() {
 			g.probed()

@@ -50,7 +50,7 @@ func (g *Gate) look(ctx context.Context) {
 	g.watch(ctx, &state)
 	g.expire(ctx)
 	g.life = state
-	if int(state.Messages) < g.open {
+	if int(state.Messages) < len(g.opened) {
 		g.fewer++
 	} else {
 		g.fewer = 0
@@ -77,8 +77,8 @@ func (g *Gate) look(ctx context.Context) {
 // broker is wrong about it.
 func (g *Gate) taken(s *gateway.GateState) bool {
 	found := false
-	for _, p := range g.places {
-		if p.state != placeOpen || p.seq > s.AckFloor {
+	for p := range g.opened {
+		if p.seq > s.AckFloor {
 			continue
 		}
 		p.acked++
@@ -91,16 +91,16 @@ func (g *Gate) taken(s *gateway.GateState) bool {
 // acked: no worker will ever see them, unless the consumer is made anew. That
 // happens when a stream lost its end on a full disk and its consumer did not.
 func (g *Gate) orphans(ctx context.Context, open map[string]*gateway.OpenOffer) {
-	for _, p := range g.places {
+	for p := range g.opened {
 		o := open[p.conv]
-		if p.state != placeOpen || p.acked < fewerTicks || o == nil || o.Seq != p.seq {
+		if p.acked < fewerTicks || o == nil || o.Seq != p.seq {
 			continue
 		}
 		if err := g.o.Stream.Revive(ctx, g.o.App.Name); err != nil {
 			g.o.Log.Warn("gate.revive_failed", zap.String("app", g.o.App.Name), zap.Error(err))
 			return
 		}
-		for _, q := range g.places {
+		for q := range g.opened {
 			q.acked = 0
 		}
 		return
@@ -116,12 +116,10 @@ func (g *Gate) newLife(s *gateway.GateState) bool {
 // void forgets every offer and offers every head again, under the same ids: the
 // new stream has never seen them.
 func (g *Gate) void() {
-	g.o.Log.Warn("gate.new_life", zap.String("app", g.o.App.Name), zap.Int("offers", g.open))
+	g.o.Log.Warn("gate.new_life", zap.String("app", g.o.App.Name), zap.Int("offers", len(g.opened)))
 	g.highest, g.fewer, g.owed = 0, 0, nil
-	for _, p := range g.places {
-		if p.state == placeOpen {
-			g.replace(p, p.head)
-		}
+	for p := range g.opened {
+		g.replace(p, p.head)
 	}
 }
 
@@ -145,9 +143,9 @@ func (g *Gate) refused() bool {
 // place, so the watchdog's time is its bound too.
 func (g *Gate) adopt(ctx context.Context, open map[string]*gateway.OpenOffer, s *gateway.GateState) {
 	limit := g.o.App.HandlerMax + g.o.App.AckWait
-	for _, p := range g.places {
-		o := open[p.conv]
-		if o == nil || p.state != placeWaiting || p.closed == 0 {
+	for conv, o := range open {
+		p := g.places[conv]
+		if p == nil || p.state != placeWaiting || p.closed == 0 {
 			continue
 		}
 		switch {
@@ -172,8 +170,8 @@ func (g *Gate) silent(ctx context.Context, open map[string]*gateway.OpenOffer) {
 		seq uint64
 	}
 	var missing []gone
-	for _, p := range g.places {
-		if p.state == placeOpen && open[p.conv] == nil {
+	for p := range g.opened {
+		if open[p.conv] == nil {
 			missing = append(missing, gone{p, p.seq})
 		}
 	}
@@ -210,8 +208,8 @@ func (g *Gate) watch(ctx context.Context, s *gateway.GateState) {
 	}
 	limit := g.o.App.HandlerMax + g.o.App.AckWait
 	var over []*place
-	for _, p := range g.places {
-		if p.state != placeOpen || p.seq > s.Delivered {
+	for p := range g.opened {
+		if p.seq > s.Delivered {
 			continue
 		}
 		if p.running += g.o.Tick; limit > 0 && p.running > limit {
@@ -229,8 +227,8 @@ func (g *Gate) watch(ctx context.Context, s *gateway.GateState) {
 func (g *Gate) expire(ctx context.Context) {
 	now := g.o.Now()
 	var over []*place
-	for _, p := range g.places {
-		if p.state == placeOpen && !p.deadline.IsZero() && now.Sub(p.deadline) > lateGrace {
+	for p := range g.opened {
+		if !p.deadline.IsZero() && now.Sub(p.deadline) > lateGrace {
 			over = append(over, p)
 		}
 	}
@@ -275,8 +273,8 @@ func (g *Gate) giveUpOne(ctx context.Context, e *gateway.Exhausted) error {
 // offer is of an event that is settled or buried. After a restart the place may
 // not have come to offering its head, which the broker has from before.
 func (g *Gate) holder(ctx context.Context, seq uint64) (p *place, there bool, err error) {
-	for _, p := range g.places {
-		if p.state == placeOpen && p.seq == seq {
+	for p := range g.opened {
+		if p.seq == seq {
 			return p, true, nil
 		}
 	}
@@ -307,7 +305,7 @@ func (g *Gate) own(p *place, o *gateway.OpenOffer) bool {
 func (g *Gate) regain(p *place, o *gateway.OpenOffer) {
 	g.leave(p)
 	p.state, p.seq, p.closed, p.running = placeOpen, o.Seq, 0, 0
-	g.open++
+	g.opened[p] = struct{}{}
 	g.highest = max(g.highest, o.Seq)
 }
 

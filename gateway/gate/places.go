@@ -105,7 +105,7 @@ func (g *Gate) replace(p *place, head gateway.Pending) {
 func (g *Gate) leave(p *place) {
 	switch p.state {
 	case placeOpen:
-		g.open--
+		delete(g.opened, p)
 	case placeWaiting:
 		if p.index >= 0 {
 			heap.Remove(&g.later, p.index)

@@ -21,7 +21,7 @@ type Stats struct {
 
 // stats walks once over the conversations that wait, as the net does every tick.
 func (g *Gate) stats() Stats {
-	s := Stats{Places: len(g.places), Open: g.open, Ready: g.ready.Len(), Waiting: g.later.Len(), Paused: g.paused, Tripped: g.breaker.tripped()}
+	s := Stats{Places: len(g.places), Open: len(g.opened), Ready: g.ready.Len(), Waiting: g.later.Len(), Paused: g.paused, Tripped: g.breaker.tripped()}
 	older := func(n int64) {
 		if s.Oldest == 0 || n < s.Oldest {
 			s.Oldest = n

@@ -33,7 +33,7 @@ type window struct {
 // room is how many offers may be made now; 0 means to look again after wait at the
 // latest. It grows with what workers take, whose number nobody tells.
 func (g *Gate) room(ctx context.Context) (n int, wait time.Duration) {
-	if n = g.window.limit - g.open; n > 0 {
+	if n = g.window.limit - len(g.opened); n > 0 {
 		return n, 0
 	}
 	if wait = g.window.again - g.o.Now().Sub(g.window.asked); wait > 0 && wait <= windowSeldom {
@@ -44,7 +44,7 @@ func (g *Gate) room(ctx context.Context) (n int, wait time.Duration) {
 		return 1, 0
 	}
 	g.window.learn(&state, g.o.Now())
-	if n = g.window.limit - g.open; n > 0 {
+	if n = g.window.limit - len(g.opened); n > 0 {
 		return n, 0
 	}
 	return 0, g.window.again
