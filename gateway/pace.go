@@ -22,6 +22,20 @@ type Limit struct {
 	Burst int
 }
 
+// Memory is how long a message counts: one that left longer ago changes nothing.
+func (l *Limit) Memory() time.Duration {
+	if l.Burst > 0 {
+		return time.Duration(float64(l.Burst) / float64(max(l.N, 1)) * float64(l.Per))
+	}
+	return l.Per + l.Per/12
+}
+
+// Begun is a call that was begun for a message, as the pace counts them.
+type Begun struct {
+	Account, Conv string
+	At            time.Time
+}
+
 // Retry is how often and when a message that certainly was not sent is tried again.
 type Retry struct {
 	// Tries in all; at the last one it is a dead letter "tries".

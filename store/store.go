@@ -330,13 +330,17 @@ type OutboxLedger interface {
 	) (done int, woken []string, next time.Time, err error)
 }
 
-// AccountLedger keeps which accounts are stopped.
+// AccountLedger keeps which accounts are stopped, and how much of their pace is spent.
 type AccountLedger interface {
 	// AccountHealth lists the stopped ones, by name.
 	AccountHealth(ctx context.Context) ([]gateway.AccountHealth, error)
 	// SetAccountHealth keeps one, or forgets it when it is not stopped, durable;
 	// with an audit entry "account.<state>" unless by is empty.
 	SetAccountHealth(ctx context.Context, h *gateway.AccountHealth, by string, now time.Time) error
+	// Begun lists the attempts that began at or after since, the oldest first, without
+	// those of harmless replies. It looks at a bounded number of changes: of what is
+	// older than those it may leave out attempts.
+	Begun(ctx context.Context, since time.Time) ([]gateway.Begun, error)
 }
 
 // SubmitLedger takes messages that no event asked for.
@@ -359,6 +363,9 @@ type SubmitLedger interface {
 	Submitted(ctx context.Context, key string, digest []byte) (gateway.Submitted, error)
 	// Message returns a message with its attempts, oldest first.
 	Message(ctx context.Context, id string) (*gateway.Message, []gateway.Attempt, error)
+	// Receipts is what the platform told of a message, in order; empty for one that
+	// is not known. Statuses are of the message, Members of a group's.
+	Receipts(ctx context.Context, id string) (gateway.Receipts, error)
 	// CancelMessage cancels a message and the parts behind it "by operator", and
 	// returns the conversation; gateway.ErrConflict when it neither waits nor is held.
 	CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error)

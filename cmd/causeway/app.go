@@ -149,7 +149,7 @@ func (a *app) wire() {
 	a.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick(); a.results.Kick() },
 		Merged: a.broker.merged, Attempted: a.tailAttempted,
-		Accounts: a.ledger, Limits: a.limits, Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
+		Accounts: a.ledger, Limits: a.limits, Paced: a.accountNames(), Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
 		Stopped: a.brakes.silenced,
 		Window:  a.dir.window, Windows: a.ledger,
 		CallTimeout: o.CallTimeout, NewID: newAttemptID, Boundary: o.Boundary, Now: o.Now, Log: o.Log,

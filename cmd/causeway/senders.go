@@ -21,6 +21,15 @@ func (a *app) account(name string) *config.Account {
 	return nil
 }
 
+// accountNames are those of the configuration.
+func (a *app) accountNames() []string {
+	names := make([]string, 0, len(a.o.Config.Accounts))
+	for i := range a.o.Config.Accounts {
+		names = append(names, a.o.Config.Accounts[i].Name)
+	}
+	return names
+}
+
 // limits is for the sender.
 func (a *app) limits(name string) []gateway.Limit {
 	acc := a.account(name)

@@ -182,7 +182,7 @@ func (s *Sender) Accounts() []Account {
 }
 
 func (l *flow) account(now time.Time) Account {
-	return Account{AccountHealth: l.view(now), Waiting: len(l.waiting), Flying: l.flying, Part: l.part}
+	return Account{AccountHealth: l.view(now), Waiting: l.waiting.len(), Flying: l.flying, Part: l.part}
 }
 
 // Free is how many messages a second an account could take in more just now; 0 for

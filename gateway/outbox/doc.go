@@ -19,8 +19,9 @@
 // or a cancellation wins until the attempt is stored, which looks at both again.
 //
 // When more conversations are ready than can be served, the accounts take turns, and
-// of an account the conversation with the best priority goes first (lines). While there
-// is room for all nobody is ranked, so that the order costs nothing.
+// of an account the conversation with the best priority goes first; one place in ten goes
+// to who has waited longest, so that none waits for ever (line). While there is room for
+// all nobody is ranked, so that the order costs nothing.
 //
 // Messages of a conversation that became part of another one leave before those of
 // that one. Each of them ends in bounded time: it is taken, refused, given up as
@@ -61,7 +62,8 @@
 // its own; see pace. What waits for it spends no try and has no attempt. An account
 // that is refused as a whole, for its credentials, a policy or a row of failures, is
 // stopped: only probes leave, one at a time, until one is taken; see health. That is
-// kept, so that a restart does not begin with a burst of refusals; a pace is not.
+// kept, so that a restart does not begin with a burst of refusals; what is spent of a
+// pace is found again in the attempts, so that it does not begin with a burst either.
 //
 // A message whose tries are spent, or that could not leave in all its time, is a dead
 // letter. How often it is tried is the configuration's, unless the platform's table

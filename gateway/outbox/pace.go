@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"container/heap"
 	"slices"
 	"sync"
 	"time"
@@ -11,12 +10,9 @@ import (
 
 // pace decides when a conversation's message may leave. A message that has to wait
 // for its own conversation's pace is told a time; one that waits for its account
-// stands in the account's line and is let go from there, the best priority first, so that
-// nobody looks at the ledger for each place that gets free. Nothing of it is kept:
-// after a restart buckets are full and windows empty. What that costs: WhatsApp may
-// refuse a burst that it would not have got (131056, certainly not sent), and an app
-// of WeCom may send a member up to twice the limit within that minute, of which
-// WeCom drops the rest.
+// stands in the account's line and is let go from there, the best priority first (line), so that
+// nobody looks at the ledger for each place that gets free. It is kept in memory only; a
+// restart begins with the ledger's attempts (loadPace).
 type pace struct {
 	limits func(account string) []gateway.Limit
 	keyFP  func(account string) string
@@ -40,7 +36,6 @@ type flow struct {
 	perSec float64 // the account's rate; 0 for no bound
 
 	waiting line
-	came    int64
 	stands  map[string]struct{} // in waiting
 	flying  int                 // calls that run
 	ready   time.Time           // not looked at again before; zero: look
@@ -99,14 +94,13 @@ func (p *pace) ask(m *gateway.Message, must bool, now time.Time) (leave bool, ag
 	if wait := longest(pair, now); wait > 0 {
 		return false, now.Add(wait)
 	}
-	if len(l.waiting) == 0 && l.wait(p.flight, now) == 0 {
+	if l.waiting.len() == 0 && l.wait(p.flight, now) == 0 {
 		p.let(l, pair, now)
 		return true, time.Time{}
 	}
 	if _, stands := l.stands[m.Conv]; !stands {
 		l.stands[m.Conv] = struct{}{}
-		l.came++
-		heap.Push(&l.waiting, ready{m.Conv, m.Priority, l.came})
+		l.waiting.add(m.Conv, m.Priority)
 		l.ready = time.Time{}
 		p.crowded[l] = struct{}{}
 	}
@@ -115,12 +109,16 @@ func (p *pace) ask(m *gateway.Message, must bool, now time.Time) (leave bool, ag
 
 // let counts one that leaves.
 func (p *pace) let(l *flow, pair []meter, now time.Time) {
+	p.count(l, pair, now)
+	l.flying++
+}
+
+func (p *pace) count(l *flow, pair []meter, now time.Time) {
 	for _, meters := range [][]meter{l.own, l.shared, pair} {
 		for _, m := range meters {
 			m.take(now)
 		}
 	}
-	l.flying++
 }
 
 // pump lets go who may, and says when the next one might; zero: when something
@@ -129,20 +127,19 @@ func (p *pace) pump(now time.Time, offer func(conv string)) (next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.crowded {
-		for len(l.waiting) > 0 && !l.ready.After(now) {
+		for l.waiting.len() > 0 && !l.ready.After(now) {
 			wait := l.wait(p.flight, now)
 			if wait > 0 {
 				l.ready = now.Add(wait)
 				break
 			}
-			first, _ := heap.Pop(&l.waiting).(ready)
-			conv := first.conv
+			conv := l.waiting.next()
 			delete(l.stands, conv)
 			p.let(l, p.pairOf(l, conv, now), now)
 			p.granted[conv] = l
 			offer(conv)
 		}
-		if len(l.waiting) == 0 {
+		if l.waiting.len() == 0 {
 			delete(p.crowded, l)
 		} else if next.IsZero() || l.ready.Before(next) {
 			next = l.ready
@@ -280,7 +277,7 @@ func (p *pace) free(account string, now time.Time) float64 {
 		left = min(left, m.left(now))
 	}
 	// Of an account that is just now at its pace something is left all the same.
-	return perSec * l.part * max(left, 0.01) / float64(1+len(l.waiting))
+	return perSec * l.part * max(left, 0.01) / float64(1+l.waiting.len())
 }
 
 // unboundedRate stands for the rate of an account without a bound.

@@ -273,3 +273,51 @@ func (r *rig) requeue(id string) {
 	r.sender.Wake(r.conv)
 	r.settle()
 }
+
+// A restart lends no burst anew, and lets no window begin anew: what left before it
+// counts until it is repaid. What is spent by then is left to the others.
+func TestPaceOverARestart(t *testing.T) {
+	for name, c := range map[string]struct {
+		limits []gateway.Limit
+		// most that may leave at once, and when all 60 have.
+		burst int
+		all   time.Duration
+	}{
+		"pair of WhatsApp": {number(), 45, 95 * time.Second},
+		"member of WeCom":  {[]gateway.Limit{{Pair: true, N: 30, Per: time.Minute}}, 30, 66 * time.Second},
+		"account":          {[]gateway.Limit{{N: 20, Per: time.Minute}}, 20, 131 * time.Second},
+		"corp":             {[]gateway.Limit{{Of: "ww1/app", N: 20, Per: time.Minute}}, 20, 131 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				begin := time.Now()
+				r.stop()
+				r.limits = map[string][]gateway.Limit{"shop": c.limits}
+				r.start(begin)
+				texts := make([]string, 20)
+				for i := range texts {
+					texts[i] = fmt.Sprint(i)
+				}
+				for range 3 {
+					r.answered("many", texts...)
+				}
+				// Restarts at any moment: among the burst, while it waits, at its last call.
+				for range 12 {
+					time.Sleep(time.Second)
+					r.settle()
+					r.stop()
+					r.start(begin)
+				}
+				r.settle()
+				if n := len(r.called()); n < c.burst || n > c.burst+2 {
+					t.Errorf("%d calls in 12 s with a restart each second, want %d", n, c.burst)
+				}
+				time.Sleep(c.all - 12*time.Second)
+				r.settle()
+				if n := len(r.called()); n != 60 {
+					t.Errorf("%d calls at last, want all 60", n)
+				}
+			})
+		})
+	}
+}

@@ -115,3 +115,51 @@ func TestSendWindow(t *testing.T) {
 		}
 	})
 }
+
+// An account that has better messages than it can send for as long as anybody looks does
+// not keep the worst ones for ever: they get one place in ten. The better ones keep the
+// rest, and the parts of a task keep their order.
+func TestPriorityStarvesNobody(t *testing.T) {
+	for name, set := range map[string]func(r *rig){
+		"pace":        func(r *rig) { r.limits = map[string][]gateway.Limit{"shop": {{N: 2, Per: time.Second, Burst: 1}}} },
+		"concurrency": func(r *rig) { r.concurrency, r.takes = 1, 500*time.Millisecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				begin := time.Now()
+				r.stop()
+				set(r)
+				r.start(begin)
+				const tasks, seconds = 4, 60
+				for i := range tasks { // nobody is in a hurry about these
+					r.ask(fmt.Sprint("low", i), func(s *gateway.Submission) { s.Priority = 9 }, fmt.Sprintf("low %d.0", i), fmt.Sprintf("low %d.1", i))
+				}
+				for i := range seconds { // twice as many better ones as can leave
+					for j := range 4 {
+						r.ask(fmt.Sprint("high", i, j), func(s *gateway.Submission) { s.Priority = 0 }, "high")
+					}
+					time.Sleep(time.Second)
+				}
+				r.settle()
+				low, texts := map[string]int{}, r.texts()
+				for i, text := range texts {
+					if strings.HasPrefix(text, "low") {
+						low[text] = i
+					}
+				}
+				if len(texts) < 2*seconds-5 || len(low) != 2*tasks {
+					t.Errorf("%d of the %d worst left among %d, want all: a tenth of the places is theirs", len(low), 2*tasks, len(texts))
+				}
+				for i := range tasks {
+					first, second := low[fmt.Sprintf("low %d.0", i)], low[fmt.Sprintf("low %d.1", i)]
+					if first > second {
+						t.Errorf("task %d left out of order", i)
+					}
+					if i > 0 && second < 20 { // the first task found the account free
+						t.Errorf("task %d was done at place %d, before the better ones", i, second)
+					}
+				}
+			})
+		})
+	}
+}

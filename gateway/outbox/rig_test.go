@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -95,7 +97,7 @@ func bubble(t *testing.T, f func(t *testing.T, r *rig)) {
 func (r *rig) start(begin time.Time) {
 	r.sender = outbox.NewSender(outbox.SenderOptions{
 		Ledger: looked{r.store.Ledger, r}, Queue: r.store.Ledger, Concurrency: r.concurrency, Accounts: r.store.Ledger, Retry: func(string) gateway.Retry { return r.retry },
-		Limits: func(account string) []gateway.Limit { return r.limits[account] }, KeyFP: func(string) string { return r.keyFP },
+		Limits: func(account string) []gateway.Limit { return r.limits[account] }, Paced: slices.Sorted(maps.Keys(r.limits)), KeyFP: func(string) string { return r.keyFP },
 		Probe:       func(context.Context, string, string) string { return r.probe() },
 		UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
 		Client:      func(string, string) outbox.Client { return client{r, begin} },

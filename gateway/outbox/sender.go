@@ -27,10 +27,12 @@ type QueueLedger interface {
 	Postpone(ctx context.Context, message string, due time.Time) error
 }
 
-// AccountLedger keeps which accounts are stopped, over restarts.
+// AccountLedger keeps which accounts are stopped, and what of their pace is spent, over
+// restarts.
 type AccountLedger interface {
 	AccountHealth(ctx context.Context) ([]gateway.AccountHealth, error)
 	SetAccountHealth(ctx context.Context, h *gateway.AccountHealth, by string, now time.Time) error
+	Begun(ctx context.Context, since time.Time) ([]gateway.Begun, error)
 }
 
 // Client sends one message; it makes one call and repeats nothing by itself but
@@ -76,6 +78,8 @@ type SenderOptions struct {
 	Windows WindowLedger
 	// Limits are an account's bounds on how fast messages leave. Nil for none.
 	Limits func(account string) []gateway.Limit
+	// Paced are the accounts whose limits hold over a restart.
+	Paced []string
 	// Retry is how messages of an account are tried again.
 	Retry func(account string) gateway.Retry
 	// KeyFP is the fingerprint of an account's credentials: a stopped account whose
@@ -187,6 +191,9 @@ type rested struct {
 // are stored.
 func (s *Sender) Run(ctx context.Context) error {
 	if err := s.loadAccounts(ctx); err != nil {
+		return err
+	}
+	if err := s.loadPace(ctx); err != nil {
 		return err
 	}
 	if err := s.load(ctx); err != nil {

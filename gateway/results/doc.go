@@ -16,6 +16,14 @@
 // counted as results_undelivered and logged; it stays readable by the API. At most window
 // results of a receiver are under way at one time: what is behind waits in the ledger.
 //
+// A request to send names who is told of it, as a receiver of the configuration, and
+// never by a URL of its own. With a URL everybody who may send could let the gateway post
+// to any address that it reaches, its own network included, and whom a secret signs for
+// would not be known: one of the request's would stand in requests, keys and backups, and
+// one of ours would vouch for us to anybody. What a URL per request is wanted for is there
+// otherwise: a receiver with on_request is told only of messages that name it, and each
+// result has the ids of task and message with which the request was answered.
+//
 // Owner: one Deliverer on the leader; goroutines start in Run. With the ledger down
 // nothing is posted; a receiver that is down costs nobody else anything.
 package results
