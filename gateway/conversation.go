@@ -101,6 +101,14 @@ type SeenStatus struct {
 	At    time.Time   `json:"at"`
 }
 
+// Receipts is what a platform told of a message.
+type Receipts struct {
+	// Statuses are the distinct transitions seen, with the platform's time.
+	Statuses []SeenStatus `json:"statuses,omitempty"`
+	// Members tells how far a message to a group got with each of them.
+	Members []MemberReceipt `json:"members,omitempty"`
+}
+
 // AuditEntry is one deed of an admin.
 type AuditEntry struct {
 	At     time.Time `json:"at"`

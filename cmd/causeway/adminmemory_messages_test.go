@@ -66,6 +66,15 @@ func (m *memoryAPI) Message(_ context.Context, id string) (*gateway.Message, []g
 	return nil, nil, gateway.ErrNotFound
 }
 
+func (m *memoryAPI) Receipts(_ context.Context, id string) (out gateway.Receipts, err error) {
+	err = m.enter()
+	defer m.mu.Unlock()
+	if id == sampleMessage {
+		out = m.receipts
+	}
+	return out, err
+}
+
 func (m *memoryAPI) CancelMessage(_ context.Context, id, by string) error {
 	err := m.enter()
 	defer m.mu.Unlock()

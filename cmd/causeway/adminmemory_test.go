@@ -35,6 +35,7 @@ type memoryAPI struct {
 	conv       *gateway.Conversation
 	messages   []gateway.Message
 	attempts   []gateway.Attempt
+	receipts   gateway.Receipts
 	submitted  *gateway.Submission
 	runs       map[string]admin.ReplayRequest
 	report     admin.Report

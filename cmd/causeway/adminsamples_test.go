@@ -109,6 +109,9 @@ func sampleAPI() *memoryAPI {
 		}},
 		attempts: []gateway.Attempt{{N: 1, StartedAt: sampleTime, EndedAt: later(time.Second),
 			Outcome: &gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "timeout", Detail: "the platform did not answer\x1b[0m"}}},
+		receipts: gateway.Receipts{Statuses: []gateway.SeenStatus{{State: gateway.StatusSent, At: sampleTime}, {State: gateway.StatusDelivered, At: later(time.Second)}},
+			Members: []gateway.MemberReceipt{{Member: gateway.Identity{Kind: "phone", Value: "491510000001"}, Delivery: gateway.StatusRead, At: sampleTime},
+				{Member: gateway.Identity{Kind: "phone", Value: "491510000002"}, Failed: &gateway.Problem{Code: 131026}, At: sampleTime}}},
 		report: admin.Report{OK: false, Findings: []admin.Finding{
 			{Level: "error", What: "events wait and no worker asks for them", Name: "watch", Count: 1, Since: &oldest, Do: "start a worker for watch"},
 			{Level: "warning", What: "callbacks did not verify", Name: "rejects", Count: 2,

@@ -135,6 +135,7 @@ type messageView struct {
 		Code      string    `json:"code"`
 		Detail    string    `json:"detail"`
 	} `json:"calls"`
+	gateway.Receipts
 }
 
 // query makes a query of name and value pairs and leaves out empty ones.

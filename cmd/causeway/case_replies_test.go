@@ -198,6 +198,17 @@ func TestGroupReceipts(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "131026") || strings.Contains(out, "to all") {
 		t.Errorf("conv show: %d\n%s", code, out)
 	}
+	shown := w.message(m.Message) // the same, by the message
+	if d := cmp.Diff(m.Members, shown.Members); d != "" {
+		t.Errorf("members of the message: %s", d)
+	}
+	if d := cmp.Diff(m.Statuses, shown.Statuses); d != "" {
+		t.Errorf("statuses of the message: %s", d)
+	}
+	out, code = w.cli("messages", "show", m.Message)
+	if code != 0 || strings.Count(out, "bsuid ") != 3 || !strings.Contains(out, "131026") || strings.Contains(out, "to all") {
+		t.Errorf("messages show: %d\n%s", code, out)
+	}
 	if dl := w.deadLetters(); len(dl) != 1 || !strings.HasPrefix(dl[0].Detail, "unsupported_in_group") {
 		t.Errorf("dead letters: %+v", dl)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/causewayhq/causeway/gateway"
 )
 
 // messagesCommand shows outgoing messages and changes those that have not left.
@@ -108,7 +110,7 @@ the state of all its parts together: partial when some were taken and others nev
 func (c *cli) messagesShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show ID",
-		Short:   "Show a message with the calls made for it; no text",
+		Short:   "Show a message with the calls made for it and what the platform told; no text",
 		Example: "  causeway messages show ms_01JDRX5S3V8P9A6K2M4N7Q0T1W",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -138,8 +140,29 @@ func printMessage(w io.Writer, m messageView) {
 		rows = append(rows, []string{number(a.N), instant(a.StartedAt), orDash(a.Outcome), orDash(printable(a.Code, 24)), orDash(printable(a.Detail, 100))})
 	}
 	table(w, "no calls were made for it", []string{"CALL", "BEGUN", "OUTCOME", "CODE", "DETAIL"}, rows)
+	printReceipts(w, &m.Receipts)
 	if m.State == "unknown" {
 		_, _ = fmt.Fprintf(w, "\ncauseway messages resolve %s --sent         you know that it arrived\ncauseway messages resolve %[1]s --send-again   you know that it did not\n", m.ID)
+	}
+}
+
+// printReceipts says what the platform told of a message, of a group's by member.
+func printReceipts(w io.Writer, r *gateway.Receipts) {
+	rows := make([][]string, 0, len(r.Statuses))
+	for _, s := range r.Statuses {
+		rows = append(rows, []string{printable(string(s.State), 24), instant(s.At)})
+	}
+	if len(rows) > 0 {
+		_, _ = fmt.Fprintln(w)
+		table(w, "", []string{"STATUS", "AT"}, rows)
+	}
+	rows = rows[:0]
+	for _, m := range r.Members {
+		rows = append(rows, []string{m.Member.Kind + " " + printable(m.Member.Value, 22), delivery(m.Delivery, m.Failed), instant(m.At)})
+	}
+	if len(rows) > 0 {
+		_, _ = fmt.Fprintln(w)
+		table(w, "", []string{"MEMBER", "DELIVERY", "AT"}, rows)
 	}
 }
 

@@ -65,6 +65,11 @@ func (x adminAPI) Message(ctx context.Context, id string) (*gateway.Message, []g
 	return x.a.ledger.Message(ctx, id)
 }
 
+// Receipts is what the platform told of a message.
+func (x adminAPI) Receipts(ctx context.Context, id string) (gateway.Receipts, error) {
+	return x.a.ledger.Receipts(ctx, id)
+}
+
 // CancelMessage takes back a message that waits.
 func (x adminAPI) CancelMessage(ctx context.Context, id, by string) error {
 	conv, err := x.a.ledger.CancelMessage(ctx, id, by, x.a.o.Now())

@@ -20,6 +20,8 @@ type Submissions interface {
 	Submit(ctx context.Context, s *gateway.Submission) (gateway.Submitted, error)
 	// Message returns a message with its attempts, oldest first.
 	Message(ctx context.Context, id string) (*gateway.Message, []gateway.Attempt, error)
+	// Receipts is what the platform told of a message, empty for one that is not known.
+	Receipts(ctx context.Context, id string) (gateway.Receipts, error)
 	// CancelMessage takes back a message that waits, and the parts behind it.
 	CancelMessage(ctx context.Context, id, by string) error
 }
@@ -65,10 +67,12 @@ func (r *router) submit(c *gin.Context, a Submissions, forms func() (*Forms, err
 	}
 }
 
-// messageDetail is a message and the calls that were made for it.
+// messageDetail is a message, the calls that were made for it, and what the platform
+// told of it.
 type messageDetail struct {
 	messageView
 	Calls []attemptView `json:"calls"`
+	gateway.Receipts
 }
 
 type attemptView struct {
@@ -109,7 +113,12 @@ func (r *router) message(c *gin.Context, a Submissions) {
 		r.fail(c, err)
 		return
 	}
-	out := messageDetail{messageView: viewMessage(m), Calls: make([]attemptView, 0, len(attempts))}
+	receipts, err := a.Receipts(c.Request.Context(), id)
+	if err != nil {
+		r.fail(c, err)
+		return
+	}
+	out := messageDetail{messageView: viewMessage(m), Calls: make([]attemptView, 0, len(attempts)), Receipts: receipts}
 	for i := range attempts {
 		out.Calls = append(out.Calls, viewAttempt(&attempts[i]))
 	}

@@ -217,6 +217,11 @@ func (a *api) Message(_ context.Context, id string) (*gateway.Message, []gateway
 		[]gateway.Attempt{{N: 1, StartedAt: at(1)}, {N: 2, StartedAt: at(2), EndedAt: at(3), Outcome: &gateway.Outcome{Kind: gateway.OutcomeRetry, Code: "busy"}}}, a.called("message %s", id)
 }
 
+func (a *api) Receipts(context.Context, string) (gateway.Receipts, error) {
+	return gateway.Receipts{Statuses: []gateway.SeenStatus{{State: gateway.StatusSent, At: at(4)}},
+		Members: []gateway.MemberReceipt{{Member: gateway.Identity{Kind: "phone", Value: "1"}, Delivery: gateway.StatusRead, At: at(5)}}}, nil
+}
+
 func (a *api) CancelMessage(_ context.Context, id, by string) error {
 	return a.called("cancel %s by %s", id, by)
 }

@@ -161,11 +161,7 @@ func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
 		if err != nil {
 			return err
 		}
-		err = c.query("SELECT state, at FROM receipt WHERE message = ? ORDER BY at, state", func(r row) error {
-			m.Statuses = append(m.Statuses, gateway.SeenStatus{State: gateway.StatusState(r.str(0)), At: r.time(1)})
-			return nil
-		}, m.Message)
-		if err != nil {
+		if m.Statuses, err = statusesOf(c, m.Message); err != nil {
 			return err
 		}
 		if out.Chat == gateway.ChatGroup {
@@ -175,6 +171,27 @@ func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
 		}
 	}
 	return nil
+}
+
+// Receipts is what the platform told of a message; see store.SubmitLedger.
+func (l *Ledger) Receipts(ctx context.Context, id string) (out gateway.Receipts, err error) {
+	err = l.r.snapshot(ctx, func(c *conn) error {
+		if out.Statuses, err = statusesOf(c, id); err != nil {
+			return err
+		}
+		out.Members, err = memberReceipts(c, id)
+		return err
+	})
+	return out, err
+}
+
+// statusesOf are the statuses of a message as a whole.
+func statusesOf(c *conn, message string) (out []gateway.SeenStatus, err error) {
+	err = c.query("SELECT state, at FROM receipt WHERE message = ? ORDER BY at, state", func(r row) error {
+		out = append(out, gateway.SeenStatus{State: gateway.StatusState(r.str(0)), At: r.time(1)})
+		return nil
+	}, message)
+	return out, err
 }
 
 // memberReceipts is how far a message to a group got with each member.
