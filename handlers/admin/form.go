@@ -1,11 +1,14 @@
 package admin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,15 +35,15 @@ type SubmitForm struct {
 	// Content is one reply, in the form of answers (gateway.Reply), or Parts
 	// several, which leave one after another.
 	Content json.RawMessage   `json:"content,omitempty" validate:"required_without=Parts,excluded_with=Parts"`
-	Parts   []json.RawMessage `json:"parts,omitempty" validate:"omitempty,max=20"`
+	Parts   []json.RawMessage `json:"parts,omitempty" validate:"omitempty,min=1,max=20"`
 	// ReplyTo is the platform's id of the message that the first part quotes.
 	ReplyTo string `json:"reply_to,omitempty" validate:"omitempty,max=256"`
 	// IdempotencyKey lets the request be repeated: it is done once.
 	IdempotencyKey string `json:"idempotency_key,omitempty" validate:"omitempty,max=128,printascii"`
 	// ScheduledAt is when the messages leave at the earliest, ExpiresAt when they
 	// leave no more, RFC 3339.
-	ScheduledAt string `json:"scheduled_at,omitempty" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
-	ExpiresAt   string `json:"expires_at,omitempty" validate:"omitempty,datetime=2006-01-02T15:04:05Z07:00"`
+	ScheduledAt string `json:"scheduled_at,omitempty" validate:"omitempty,instant"`
+	ExpiresAt   string `json:"expires_at,omitempty" validate:"omitempty,instant"`
 	// SendWindow is the time of day and the days on which they leave.
 	SendWindow *gateway.SendWindow `json:"send_window,omitempty" validate:"-"`
 	// Priority orders the conversations of an account, 0 first; 5 when left out.
@@ -80,7 +83,7 @@ func NewForms() (*Forms, error) {
 		return name
 	})
 	var failed error
-	for tag, rule := range map[string]func(string) bool{"name": gateway.ValidName, "sender": validSender, "conv": validConv, "identity": validIdentity} {
+	for tag, rule := range map[string]func(string) bool{"name": gateway.ValidName, "sender": validSender, "conv": validConv, "identity": validIdentity, "instant": validInstant} {
 		failed = errors.Join(failed, v.RegisterValidation(tag, func(f validator.FieldLevel) bool { return rule(f.Field().String()) }))
 	}
 	return &Forms{v}, failed
@@ -105,6 +108,10 @@ func (f *Forms) Submit(ctx context.Context, to Submissions, in Asked) (out gatew
 	if err = readObject(in.Body, form, submitFields, &p); err != nil {
 		return out, problemOf(err), err
 	}
+	if string(bytes.TrimSpace(form.Content)) == "null" {
+		form.Content = nil
+	}
+	onlyNames(in.Body, "", map[string]string{"": submitFields, "to": "kind, value", "send_window": "from, to, days, time_zone"}, &p)
 	if in.Account != "" && form.Account != in.Account {
 		p.bad("account", "must be that of the subject, or left out")
 	}
@@ -129,6 +136,35 @@ func (f *Forms) Submit(ctx context.Context, to Submissions, in Asked) (out gatew
 			[]InvalidField{{"idempotency_key", "stands for another request"}}), err
 	}
 	return out, problemOf(err), err
+}
+
+// onlyNames notes names of fields that are there twice, or written otherwise: Go would
+// take the last one, or put them together, and take any case. fields has the names that
+// are known of an object, and below, of those in it, by their path. body is a JSON object.
+func onlyNames(body []byte, at string, fields map[string]string, p *params) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return // null, which is left out
+	}
+	known, seen := strings.Split(fields[at], ", "), map[string]bool{}
+	for dec.More() {
+		var value json.RawMessage
+		token, err := dec.Token()
+		name, _ := token.(string)
+		if err != nil || dec.Decode(&value) != nil {
+			return // read before without an error
+		}
+		path := strings.TrimPrefix(at+"."+name, ".")
+		switch {
+		case !slices.Contains(known, name):
+			p.bad(printable(name), "is not known here; known: "+fields[at])
+		case seen[name]:
+			p.bad(path, "is there twice")
+		case fields[path] != "":
+			onlyNames(value, path, fields, p)
+		}
+		seen[name] = true
+	}
 }
 
 // submission turns a form into what is asked for, and notes what is wrong.
@@ -205,6 +241,14 @@ func validIdentity(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\uFFFD' })
 }
 
+// instants is RFC 3339 as the schema has it; Go reads more than that.
+const instants = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
+
+func validInstant(s string) bool {
+	_, err := time.Parse(time.RFC3339, s)
+	return err == nil && regexp.MustCompile(instants).MatchString(s)
+}
+
 // sentenceOf says what would be right for a broken rule; it shows no value.
 func sentenceOf(e validator.FieldError) string {
 	switch e.Tag() {
@@ -226,7 +270,7 @@ func sentenceOf(e validator.FieldError) string {
 		return "must be one of " + strings.ReplaceAll(e.Param(), " ", ", ")
 	case "printascii":
 		return "must be letters, digits and signs of ASCII"
-	case "datetime":
+	case "instant":
 		return "must be a time such as 2026-12-01T08:00:00Z"
 	case "min":
 		return "must be at least " + e.Param()

@@ -59,6 +59,9 @@ func submitted(c *conn, key string, digest []byte, out *gateway.Submitted) (foun
 // the key, in the transaction that writes the messages.
 func (l *Ledger) Submit(ctx context.Context, s *gateway.Submission, now time.Time) (gateway.Submitted, error) {
 	var out gateway.Submitted
+	if len(s.Replies) == 0 {
+		return out, fmt.Errorf("a submission of nothing: %w", gateway.ErrConflict)
+	}
 	err := l.write(ctx, true, len(s.Replies), func(c *conn) error {
 		out = gateway.Submitted{}
 		if s.Key != "" {
