@@ -39,6 +39,8 @@ type world struct {
 	nats string // host:port for workers
 	cfg  string // path of the configuration
 
+	env []string // more of the environment of its processes
+
 	mu   sync.Mutex
 	proc *process
 	logs bytes.Buffer // of all its processes
@@ -181,7 +183,7 @@ func (w *world) Write(b []byte) (int, error) {
 func (w *world) start(kill string, args ...string) *process {
 	w.t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"serve", "-c", w.cfg}, args...)...) //nolint:gosec // this test binary
-	cmd.Env = append(os.Environ(), childEnv+"=1", killEnv+"="+kill)
+	cmd.Env = append(append(os.Environ(), childEnv+"=1", killEnv+"="+kill), w.env...)
 	cmd.Stdout, cmd.Stderr = w, w
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {

@@ -2,6 +2,7 @@ package egress_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -31,12 +32,20 @@ func relayed(a, b net.Conn) {
 	<-done
 }
 
-// httpProxy is an HTTP proxy that wants a user; it counts what went through.
-func httpProxy(t *testing.T, through *atomic.Int64) *url.URL {
+// httpProxy is an HTTP proxy, itself behind TLS or not, that wants a user or none; it
+// counts what went through.
+func httpProxy(t *testing.T, through *atomic.Int64, secure bool, user *url.Userinfo) *url.URL {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		user, password, ok := strings.Cut(r.Header.Get("Proxy-Authorization"), " ")
-		if !ok || user != "Basic" || password != "dXNlcjpMRUFLTUFSSw==" { // user:LEAKMARK
+	wants := ""
+	if user != nil {
+		wants = "Basic " + base64.StdEncoding.EncodeToString([]byte(user.String()))
+	}
+	start := httptest.NewServer
+	if secure {
+		start = httptest.NewTLSServer
+	}
+	s := start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Proxy-Authorization") != wants {
 			w.WriteHeader(http.StatusProxyAuthRequired)
 			return
 		}
@@ -72,7 +81,7 @@ func httpProxy(t *testing.T, through *atomic.Int64) *url.URL {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.User = url.UserPassword("user", "LEAKMARK")
+	u.User = user
 	return u
 }
 
@@ -135,7 +144,11 @@ func socksProxy(t *testing.T, through *atomic.Int64) *url.URL {
 // known about bytes that left is known there too.
 func TestProxies(t *testing.T) {
 	var through atomic.Int64
-	for name, proxy := range map[string]*url.URL{"http": httpProxy(t, &through), "socks5": socksProxy(t, &through)} {
+	user := url.UserPassword("user", "LEAKMARK")
+	for name, proxy := range map[string]*url.URL{
+		"http": httpProxy(t, &through, false, nil), "http, user": httpProxy(t, &through, false, user),
+		"https": httpProxy(t, &through, true, nil), "https, user": httpProxy(t, &through, true, user), "socks5": socksProxy(t, &through),
+	} {
 		t.Run(name, func(t *testing.T) {
 			answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
@@ -178,7 +191,7 @@ func TestProxies(t *testing.T) {
 func TestProxyDown(t *testing.T) {
 	dead := httptest.NewServer(http.NotFoundHandler())
 	dead.Close()
-	for _, scheme := range []string{"http", "socks5"} {
+	for _, scheme := range []string{"http", "https", "socks5"} {
 		u := &url.URL{Scheme: scheme, Host: strings.TrimPrefix(dead.URL, "http://"), User: url.UserPassword("user", "LEAKMARK")}
 		c := egress.New(egress.Options{Proxy: http.ProxyURL(u)})
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://platform.example/x", strings.NewReader("text"))
@@ -193,9 +206,31 @@ func TestProxyDown(t *testing.T) {
 		c.Close()
 	}
 	var through atomic.Int64
-	wrong := httpProxy(t, &through)
-	wrong.User = url.UserPassword("user", "LEAKMARK-wrong")
-	c := egress.New(egress.Options{Proxy: http.ProxyURL(wrong)})
+	tls := httptest.NewTLSServer(http.NotFoundHandler()) // has the certificate of all
+	defer tls.Close()
+	for _, secure := range []bool{false, true} {
+		for name, says := range map[string]*url.Userinfo{"wrong": url.UserPassword("user", "LEAKMARK-wrong"), "none": nil} {
+			wrong := httpProxy(t, &through, secure, url.UserPassword("user", "LEAKMARK"))
+			wrong.User = says
+			c := egress.New(egress.Options{Proxy: http.ProxyURL(wrong), TLS: tls.Client().Transport.(*http.Transport).TLSClientConfig})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://platform.example/x", strings.NewReader("text"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Do(req, time.Time{})
+			var e *egress.Error
+			if !errors.As(err, &e) || e.Written || strings.Contains(err.Error(), "LEAKMARK") {
+				t.Errorf("%s: refused by the proxy: %v", name, err)
+			}
+			c.Close()
+		}
+	}
+	if through.Load() != 0 {
+		t.Error("something went through")
+	}
+	// A proxy whose certificate nobody vouches for is not told the password.
+	stranger := httpProxy(t, &through, true, url.UserPassword("user", "LEAKMARK"))
+	c := egress.New(egress.Options{Proxy: http.ProxyURL(stranger)})
 	defer c.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://platform.example/x", strings.NewReader("text"))
 	if err != nil {
@@ -203,7 +238,7 @@ func TestProxyDown(t *testing.T) {
 	}
 	_, err = c.Do(req, time.Time{})
 	var e *egress.Error
-	if !errors.As(err, &e) || e.Written || strings.Contains(err.Error(), "LEAKMARK") {
-		t.Errorf("refused by the proxy: %v", err)
+	if !errors.As(err, &e) || e.Written || through.Load() != 0 || strings.Contains(err.Error(), "LEAKMARK") {
+		t.Errorf("a proxy without a trusted certificate: %v", err)
 	}
 }

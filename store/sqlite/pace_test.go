@@ -125,3 +125,34 @@ func TestPoolKeepsItsCustomers(t *testing.T) {
 		t.Errorf("by conversation: %+v, %v", out, err)
 	}
 }
+
+// BenchmarkBegun measures what the start of a sender reads when the newest changes are
+// those of as many messages as one account of 80 a second sends in ten minutes.
+func BenchmarkBegun(b *testing.B) {
+	l := openBench(b).Ledger
+	ctx := context.Background()
+	from := time.Now()
+	schedule(b, l, 50_000, from)
+	err := l.write(ctx, false, 1, func(c *conn) error {
+		for _, text := range []string{
+			`INSERT INTO attempt (message, n, id, started_at, void_after, ended_at, outcome, external_id, code, detail, by)
+				SELECT id, 1, 'at_' || id, due_at, due_at, due_at, 'accepted', 'x', '', x'', 'answer' FROM message`,
+			`INSERT INTO change (n, at, message, task, part, app, event, platform, account, conv, state, delivery, code, by, echo, external_id, result, task_state)
+				SELECT 4 * row + k.n, due_at, id, task, 0, '', '', platform, account, conv, 'accepted', '', '', 'status', '', 'x', 'sent', 'accepted'
+				FROM message, (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) k ORDER BY row`,
+		} {
+			if _, err := c.exec(text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if list, err := l.Begun(ctx, from); err != nil || len(list) < 49_000 {
+			b.Fatal(len(list), err)
+		}
+	}
+}
