@@ -130,9 +130,10 @@ func TestProxyOfAnAccount(t *testing.T) {
 			w.up()
 			out := w.writes("shop-a", "16660500002", "waits for the proxy")
 			w.until(30*time.Second, "the account is not reached", func() bool { return w.fares("shop-a").Reason == gateway.BlameReach })
-			if m := w.message(out.ID); m.State != string(gateway.MessageWaiting) {
-				t.Errorf("while the proxy refuses the message is %s (%s)", m.State, m.Reason)
-			}
+			w.until(30*time.Second, "the message waits, since nothing of it left", func() bool {
+				m := w.message(out.ID)
+				return m.State == string(gateway.MessageWaiting) && m.Attempts > 0
+			})
 			said, _ := w.cli("messages", "show", out.ID)
 			more, _ := w.cli("accounts", "show", "shop-a")
 			checked, _ := w.cli("doctor", "account", "shop-a")
