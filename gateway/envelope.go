@@ -1,22 +1,24 @@
 package gateway
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // envelope reads the fields that EventRow.Body writes before the content, in its
 // order and without white space. A worker decodes every event it gets, and this
-// costs a tenth of what the JSON library takes for the same.
+// costs a tenth of what the JSON library takes for the same. What it reads is part of
+// the text it was given: one allocation for all of it.
 type envelope struct {
-	rest []byte
+	rest string
 	bad  bool
 }
 
 // readEnvelope fills in the fields before the content and returns what follows
-// them, beginning with a comma; nil when b is laid out otherwise.
-func (e *Event) readEnvelope(b []byte) []byte {
+// them, beginning with a comma; "" when b is laid out otherwise.
+func (e *Event) readEnvelope(b string) string {
 	r := envelope{rest: b}
 	e.Event = r.text(`{"event":"`)
 	e.Delivery = r.text(`,"delivery":"`)
@@ -26,7 +28,7 @@ func (e *Event) readEnvelope(b []byte) []byte {
 	}
 	e.Kind = Kind(r.text(`,"kind":"`))
 	e.Origin = Origin(r.text(`,"origin":"`))
-	if bytes.HasPrefix(r.rest, []byte(`,"run":"`)) {
+	if strings.HasPrefix(r.rest, `,"run":"`) {
 		e.Run = r.text(`,"run":"`)
 	}
 	e.Platform = r.text(`,"platform":"`)
@@ -39,18 +41,16 @@ func (e *Event) readEnvelope(b []byte) []byte {
 		e.OccurredAt = &at
 	}
 	if r.bad || len(r.rest) == 0 || r.rest[0] != ',' {
-		return nil
+		return ""
 	}
 	return r.rest
 }
 
 // has takes a text that may stand next.
 func (r *envelope) has(s string) bool {
-	if len(r.rest) < len(s) || string(r.rest[:len(s)]) != s {
-		return false
-	}
-	r.rest = r.rest[len(s):]
-	return true
+	rest, ok := strings.CutPrefix(r.rest, s)
+	r.rest = rest
+	return ok
 }
 
 // text takes the start of a field and its string, which has nothing escaped.
@@ -59,19 +59,18 @@ func (r *envelope) text(field string) string {
 		r.bad = true
 		return ""
 	}
-	end := bytes.IndexByte(r.rest, '"')
-	if end < 0 {
+	s, rest, found := strings.Cut(r.rest, `"`)
+	if !found {
 		r.bad = true
 		return ""
 	}
-	s := r.rest[:end]
-	for _, c := range s {
-		if c == '\\' || c < ' ' || c >= 0x80 {
+	for i := range len(s) {
+		if c := s[i]; c == '\\' || c < ' ' || c >= utf8.RuneSelf {
 			r.bad = true
 		}
 	}
-	r.rest = r.rest[end+1:]
-	return string(s)
+	r.rest = rest
+	return s
 }
 
 func (r *envelope) number() int64 {
@@ -79,7 +78,7 @@ func (r *envelope) number() int64 {
 	for end < len(r.rest) && r.rest[end] >= '0' && r.rest[end] <= '9' {
 		end++
 	}
-	n, err := strconv.ParseInt(string(r.rest[:end]), 10, 64)
+	n, err := strconv.ParseInt(r.rest[:end], 10, 64)
 	if err != nil || end > 1 && r.rest[0] == '0' {
 		r.bad = true
 	}

@@ -100,10 +100,11 @@ func (e *EventRow) Body(delivery string) []byte {
 	return b.Bytes()
 }
 
-// DecodeEvent reads what Body wrote: the envelope as it was written, the content
-// by the JSON library, and Raw, by far the largest field of most events and the
-// last one, is taken as it stands; a body laid out otherwise is read in the
-// ordinary way. Raw shares b's memory and is not looked into.
+// DecodeEvent reads what Body wrote: the envelope and a plain text as they were
+// written, any other content by the JSON library, and Raw, by far the largest field
+// of most events and the last one, is taken as it stands; a body laid out otherwise
+// is read in the ordinary way. Raw shares b's memory and is not looked into; the
+// strings share that of one copy of all before it.
 func DecodeEvent(b []byte) (*Event, error) {
 	e := new(Event)
 	if e.readBody(b) {
@@ -134,21 +135,27 @@ func (e *EventRow) WithoutRaw() ([]byte, bool) {
 
 // readBody reads what Body wrote, as it wrote it; false for anything else.
 func (e *Event) readBody(b []byte) bool {
-	content := e.readEnvelope(b)
-	if len(content) < 2 || content[len(content)-1] != '}' {
+	if len(b) == 0 || b[len(b)-1] != '}' {
 		return false
 	}
-	content = content[:len(content)-1]
+	b = b[:len(b)-1]
+	var raw json.RawMessage
 	// No string before it can hold these bytes: its quotes are escaped.
-	if at := bytes.Index(content, rawField()); at >= 0 {
-		e.Raw, content = content[at+len(rawField()):], content[:at]
+	if at := bytes.Index(b, rawField()); at >= 0 {
+		raw, b = b[at+len(rawField()):], b[:at]
 	}
-	object := make([]byte, 0, len(content)+1)
-	object = append(append(append(object, '{'), bytes.TrimPrefix(content, []byte(","))...), '}')
-	raw := e.Raw
-	err := json.Unmarshal(object, &e.Content)
+	content := e.readEnvelope(string(b))
+	if content == "" {
+		return false
+	}
+	if !e.readPlain(content) {
+		e.Content = Content{}
+		if json.Unmarshal([]byte("{"+content[1:]+"}"), &e.Content) != nil {
+			return false
+		}
+	}
 	e.Raw = raw
-	return err == nil
+	return true
 }
 
 func rawField() []byte { return []byte(`,"raw":`) }

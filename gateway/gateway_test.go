@@ -52,6 +52,11 @@ func TestDecodeEvent(t *testing.T) {
 		"tricky":     {Type: "text", Text: `","raw":{"x":1}`, Raw: json.RawMessage("\"<xml>,\\\"raw\\\":</xml>\"")},
 		"no raw":     {Type: "text", Text: `,"raw":`},
 		"empty":      {},
+		"text":       {Type: "text", ID: "m", Text: "grüß <dich> & 你好 👋", From: &gateway.Party{Name: "Ä", Username: "a", Identities: []gateway.Identity{{Kind: "bsuid", Value: "US.1"}, {Kind: "userid", Value: "zhang", As: "Zhang"}}}},
+		"escaped":    {Type: "text", ID: "m", Text: "one\ntwo \"three\" \\ \u2028", From: &gateway.Party{Name: "\t"}, Raw: json.RawMessage(`1`)},
+		"broken":     {Type: "text", Text: "a\xffb", From: &gateway.Party{}},
+		"sender":     {Type: "text", From: &gateway.Party{Name: "A"}, QuotedID: "q", Raw: json.RawMessage(`1`)},
+		"nobody":     {Type: "text", From: &gateway.Party{Identities: []gateway.Identity{{}}}, Text: "x"},
 		"everything": {Type: "image", Media: &gateway.Media{ID: "1"}, From: &gateway.Party{Name: `,"raw":1}`}, Raw: json.RawMessage(`null`)},
 	} {
 		content, err := gateway.EncodeContent(&c)
@@ -101,6 +106,8 @@ func FuzzDecodeEvent(f *testing.F) {
 		`{}`, `{ }`, `{"type":"text","text":"hi","raw":{"raw":1}}`, `{"type":"x","media":{"id":"1"},"raw":"<xml>,\"raw\":</xml>"}`,
 		`{"type":"x","status":{"message_id":"m","state":"read"}}`, `{"raw":1,"raw":2}`, `{"type":1}`,
 		`{"form":{"response":{"b":1,"raw":2}},"type":"t"}`, `{"raw":1,"r\u0061w":2}`,
+		`{"type":"text","id":"m","from":{"name":"a","username":"b","identities":[{"kind":"k","value":"v","as":"w"},{"kind":"","value":""}]},"text":"ü\n"}`,
+		`{"type":"text","from":{"name":"a"},"text":"b","quoted_id":"q","raw":1}`, `{"type":"text","from":{"identities":[]}}`,
 	} {
 		f.Add("ev_a", "ev_a.q1", int64(3), "", "shop", c)
 		f.Add("", `a\u0041"b`, int64(0), "run_1", "é", c)
