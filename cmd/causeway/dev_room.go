@@ -59,6 +59,7 @@ func (d *devRoom) run(ctx context.Context, lines <-chan string) error {
 	for {
 		select {
 		case <-ctx.Done():
+			d.tell(devLine{What: devEnd}, "")
 			return nil
 		case <-d.r.gone:
 			return d.r.why

@@ -16,6 +16,9 @@ type devLine struct {
 	Text string `json:"text"`
 }
 
+// devEnd is the end of the chat by Ctrl-C: the shell's prompt begins a line.
+const devEnd = "end"
+
 // transcript takes the lines of the chat; who writes next is for the prompt.
 type transcript func(l devLine, next string)
 
@@ -24,7 +27,7 @@ func (c *cli) transcript(p demoPrinter) transcript {
 		enc := json.NewEncoder(c.out)
 		enc.SetEscapeHTML(false)
 		return func(l devLine, _ string) {
-			if l.What != "" {
+			if l.What != "" && l.What != devEnd {
 				_ = enc.Encode(l) // a reader that left is seen when the chat ends
 			}
 		}
@@ -42,6 +45,11 @@ type devScreen struct {
 func (s devScreen) line(l devLine, next string) {
 	text := printable(l.Text, 0)
 	switch l.What {
+	case devEnd:
+		if s.typing {
+			s.p.line("")
+		}
+		return
 	case "says":
 		text = l.Who + ": " + text
 		if s.typing {
