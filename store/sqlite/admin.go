@@ -48,7 +48,7 @@ func (l *Ledger) PayloadStates(ctx context.Context, pos []int64) (map[int64]gate
 func (l *Ledger) Sealed(ctx context.Context, endpoint string, after int64, limit int) ([]int64, error) {
 	q, args := "SELECT pos FROM payload WHERE state = 'sealed' AND endpoint = ? AND pos > ? ORDER BY pos LIMIT ?", []any{endpoint, after, limitOf(limit)}
 	if endpoint == "" {
-		q, args = "SELECT pos FROM payload WHERE state = 'sealed' AND pos > ? ORDER BY pos LIMIT ?", args[1:]
+		q, args = "SELECT pos FROM payload INDEXED BY payload_sealed WHERE state = 'sealed' AND pos > ? ORDER BY pos LIMIT ?", args[1:]
 	}
 	return l.positions(ctx, q, args...)
 }
@@ -106,17 +106,17 @@ func (l *Ledger) FindConversation(ctx context.Context, platform, account string,
 // Messages lists messages in a state, newest first.
 func (l *Ledger) Messages(ctx context.Context, state gateway.MessageState, limit int) (out []gateway.Message, err error) {
 	// The texts name the indexes' conditions, so that each state has a short way.
-	where := "state = ? AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted'"
+	from, where := "message", "state = ? AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted'"
 	switch state {
 	case gateway.MessageAccepted:
 		where = "state = ?"
 	case gateway.MessageWaiting, gateway.MessageSending:
-		where = "open = 1 AND state = ?"
+		from, where = "message INDEXED BY message_due", "open = 1 AND state = ?" // or it walks back over all that have left
 	case gateway.MessageRejected, gateway.MessageUnknown, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld,
 		gateway.TaskPartial:
 	}
 	err = l.r.read(ctx, func(c *conn) error {
-		return c.query("SELECT "+messageColumns+" FROM message WHERE "+where+" ORDER BY row DESC LIMIT ?", func(r row) error {
+		return c.query("SELECT "+messageColumns+" FROM "+from+" WHERE "+where+" ORDER BY row DESC LIMIT ?", func(r row) error {
 			out = append(out, scanMessage(r).Message)
 			return nil
 		}, string(state), limitOf(limit))

@@ -69,10 +69,18 @@ func conversationMerges(c *conn, out *gateway.Conversation, key int64) error {
 	}, key)
 }
 
+// newestEvents are the newest of a conversation, oldest first. A seq grows with n, and
+// what has none has -n: so the newest of each kind stand at an end of event_conv, and a
+// conversation with very many events is not sorted.
+const newestEvents = `SELECT n, id, run, ord, kind, origin, received_at, judged, content, occurred_at FROM event WHERE n IN (
+	SELECT n FROM (
+		SELECT n FROM (SELECT n FROM event WHERE c = ? AND ord > 0 ORDER BY ord DESC LIMIT ?)
+		UNION ALL SELECT n FROM (SELECT n FROM event WHERE c = ? AND ord < 0 ORDER BY ord LIMIT ?)
+	) ORDER BY n DESC LIMIT ?) ORDER BY n`
+
 func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int) error {
 	var ns []int64
-	err := c.query(`SELECT * FROM (SELECT n, id, run, ord, kind, origin, received_at, judged, content, occurred_at FROM event WHERE c = ?
-		ORDER BY n DESC LIMIT ?) ORDER BY n`, func(r row) error {
+	err := c.query(newestEvents, func(r row) error {
 		ns = append(ns, r.int(0))
 		says := contentOf(r.blob(8))
 		out.Events = append(out.Events, gateway.ConversationEvent{Event: eventID(r[1]), Run: r.str(2), Seq: max(r.int(3), 0),
@@ -85,7 +93,7 @@ func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int
 			e.Echo = gateway.JudgedUndecided
 		}
 		return nil
-	}, key, limit)
+	}, key, limit, key, limit, limit)
 	if err != nil {
 		return err
 	}

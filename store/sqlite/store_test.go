@@ -28,8 +28,13 @@ func open(t *testing.T, dir string) *sqlite.Store {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
+	ran := newStatements()
 	storetest.Run(t, func(t *testing.T) (store.Archive, store.Ledger) {
 		s := open(t, t.TempDir())
+		t.Cleanup(func() { ran.of(t, s) }) // before it is closed
 		return s.Archive, s.Ledger
 	})
+	if !t.Failed() {
+		ran.check(t)
+	}
 }

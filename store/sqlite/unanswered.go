@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/causewayhq/causeway/gateway"
 )
@@ -37,14 +39,42 @@ func (l *Ledger) Unanswered(ctx context.Context, app string, before int64, limit
 	if before <= 0 {
 		before = 1<<63 - 1
 	}
+	limit = limitOf(limit)
 	err = l.r.snapshot(ctx, func(c *conn) error {
-		return c.query(`SELECT s.n, s.app, s.at, e.id, v.conv, v.account, e.payload, e.received_at, e.occurred_at
-			FROM settled s CROSS JOIN event e ON e.n = s.n CROSS JOIN conversation v ON v.c = e.c
-			WHERE s.reason = 'unanswered' AND (? = '' OR s.app = ?) AND s.n < ? ORDER BY s.n DESC, s.app LIMIT ?`, func(r row) error {
-			out = append(out, gateway.Unanswered{N: r.int(0), App: r.str(1), At: r.time(2), Event: eventID(r[3]), Conv: r.str(4), Account: r.str(5),
-				Payload: r.str(6), ReceivedAt: r.time(7), OccurredAt: r.time(8)})
-			return nil
-		}, app, app, before, limitOf(limit))
+		apps := []string{app}
+		if app == "" {
+			if apps, err = unansweredApps(c); err != nil {
+				return err
+			}
+		}
+		for _, app := range apps {
+			// The index has no other events. By the table's key it would be a walk back
+			// over all that was ever settled.
+			err := c.query(`SELECT s.n, s.app, s.at, e.id, v.conv, v.account, e.payload, e.received_at, e.occurred_at
+				FROM settled s INDEXED BY settled_unanswered CROSS JOIN event e ON e.n = s.n CROSS JOIN conversation v ON v.c = e.c
+				WHERE s.reason = 'unanswered' AND s.app = ? AND s.n < ? ORDER BY s.n DESC LIMIT ?`, func(r row) error {
+				out = append(out, gateway.Unanswered{N: r.int(0), App: r.str(1), At: r.time(2), Event: eventID(r[3]), Conv: r.str(4), Account: r.str(5),
+					Payload: r.str(6), ReceivedAt: r.time(7), OccurredAt: r.time(8)})
+				return nil
+			}, app, before, limit)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return out, err
+	slices.SortFunc(out, func(a, b gateway.Unanswered) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.App, b.App)) })
+	return out[:min(len(out), limit)], err
+}
+
+// unansweredApps are the applications that have something unanswered.
+func unansweredApps(c *conn) (apps []string, err error) {
+	for app := ""; ; {
+		found, err := c.one(`SELECT app FROM settled INDEXED BY settled_unanswered WHERE reason = 'unanswered' AND app > ?
+			ORDER BY app LIMIT 1`, func(r row) { app = r.str(0) }, app)
+		if err != nil || !found {
+			return apps, err
+		}
+		apps = append(apps, app)
+	}
 }
