@@ -25,6 +25,7 @@ func (c *Config) Apps() []gateway.Application {
 			StaleAfter:   a.StaleAfter,
 			AnswerWithin: a.AnswerWithin, From: a.from(),
 			Replies:   a.Replies,
+			Collect:   a.Collect.rule(),
 			AckDone:   a.AckDone,
 			SkipTaken: a.InTakeover == "skip",
 			Builtin:   a.Builtin,
@@ -38,6 +39,14 @@ func (c *Config) Apps() []gateway.Application {
 		out = append(out, app)
 	}
 	return out
+}
+
+// rule is what is collected, in the gateway's words.
+func (c *Collect) rule() gateway.Collect {
+	if c == nil {
+		return gateway.Collect{}
+	}
+	return gateway.Collect{Wait: c.Wait, Longest: c.Longest, Max: c.Max}
 }
 
 // from is where the application begins; it was validated.

@@ -336,6 +336,9 @@ type Application struct {
 	// StaleAfter: an event older than this when its turn comes is a dead
 	// letter "stale"; 0 means never. [0s]
 	StaleAfter time.Duration `yaml:"stale_after" validate:"min=0s"`
+	// Collect hands out what somebody writes in several messages as one delivery with
+	// one answer. [none: every message by itself]
+	Collect *Collect `yaml:"collect,omitempty"`
 	// Replies false makes an observer: what it answers is not sent. [true]
 	Replies bool `yaml:"replies"`
 	// InTakeover says what becomes of events of a conversation that a colleague has:
@@ -343,6 +346,16 @@ type Application struct {
 	InTakeover string `yaml:"in_takeover" validate:"omitempty,oneof=offer skip"`
 	// AckDone lets an ack without an answer count as done. [false]
 	AckDone bool `yaml:"ack_done"`
+}
+
+// Collect says when the messages that wait in a conversation are handed out together.
+type Collect struct {
+	// Wait is for how long the conversation must have been quiet. [3s]
+	Wait time.Duration `yaml:"wait" validate:"min=100ms,max=5m"`
+	// Max is how many messages go together at most. [20]
+	Max int `yaml:"max" validate:"min=2,max=100"`
+	// Longest is how long the first of them waits for the last one. [four times wait]
+	Longest time.Duration `yaml:"longest" validate:"gtefield=Wait,max=1h"`
 }
 
 // Dedup says per kind what becomes of an event that came before: strict drops it as

@@ -58,6 +58,8 @@ func (a *Application) setDefaults() {
 
 func (a *Account) setDefaults() { a.Takeover.setDefaults() }
 
+func (c *Collect) setDefaults() { *c = Collect{Wait: 3 * time.Second, Max: 20} }
+
 func (t *Takeover) setDefaults() { *t = Takeover{For: 30 * time.Minute, Then: "drop"} }
 
 func (e *Embedded) setDefaults() { e.Listen = "127.0.0.1:4222" }
@@ -81,6 +83,9 @@ func (c *Config) Complete() {
 	}
 	for i := range c.Applications {
 		c.Applications[i].completeBridge()
+		if k := c.Applications[i].Collect; k != nil && k.Longest == 0 {
+			k.Longest = 4 * k.Wait
+		}
 	}
 	for i := range c.Accounts {
 		if a := &c.Accounts[i]; a.APIBase == "" {

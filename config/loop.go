@@ -19,6 +19,8 @@ type Loop struct {
 }
 
 // Rule is the loop in the gateway's words.
-func (l Loop) Rule() gateway.Loop { return gateway.Loop(l) }
+func (l Loop) Rule() gateway.Loop {
+	return gateway.Loop{Turns: l.Turns, Within: l.Within, Rest: l.Rest}
+}
 
 func defaultLoop() Loop { return Loop{Turns: 10, Within: 2 * time.Second, Rest: 10 * time.Minute} }

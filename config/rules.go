@@ -185,6 +185,7 @@ func (r *rules) applications(c *Config) {
 			r.wrong(fmt.Sprintf("applications[%d].name", i), "means every application in `causeway pause replies %s`; take another one", gateway.BrakeAll)
 		}
 		r.bridge(fmt.Sprintf("applications[%d]", i), &c.Applications[i])
+		r.collect(fmt.Sprintf("applications[%d].collect", i), &c.Applications[i])
 		for j, name := range a.Accounts {
 			if !slices.ContainsFunc(c.Accounts, func(x Account) bool { return x.Name == name }) {
 				r.wrong(fmt.Sprintf("applications[%d].accounts[%d]", i, j), "there is no account of this name")
@@ -199,6 +200,17 @@ func (r *rules) applications(c *Config) {
 					"make their filters differ, or set replies: false in one", apps[j].Name, apps[i].Name, both)
 			}
 		}
+	}
+}
+
+// collect refuses what would never collect anything, or never hand anything out.
+func (r *rules) collect(at string, a *Application) {
+	switch {
+	case a.Collect == nil:
+	case len(a.Kinds) > 0 && !slices.Contains(a.Kinds, string(gateway.KindMessage)):
+		r.wrong(at, "collects messages, and the application wants none; add message to kinds, or leave collect out")
+	case a.StaleAfter > 0 && a.Collect.Longest >= a.StaleAfter:
+		r.wrong(at+".longest", "must be less than stale_after, or what was waited for is too old when its turn comes")
 	}
 }
 

@@ -161,7 +161,7 @@ func kindSentence(v any) string {
 
 // siblingName is the name in the file of a field named by gtefield.
 func siblingName(goName string) string {
-	for _, t := range []reflect.Type{reflect.TypeFor[Application](), reflect.TypeFor[Limits]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[Application](), reflect.TypeFor[Limits](), reflect.TypeFor[Collect]()} {
 		if f, ok := t.FieldByName(goName); ok {
 			name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			return name

@@ -42,6 +42,8 @@ type Application struct {
 	// SkipTaken settles events of a conversation that a colleague has (reason
 	// takeover) instead of offering them, marked.
 	SkipTaken bool
+	// Collect hands out several messages of a conversation as one delivery.
+	Collect Collect
 	// AckDone lets an ack without an answer count as done.
 	AckDone bool
 	// Builtin names a bot inside the gateway ("echo"), for trying.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,15 +57,34 @@ type Event struct {
 	Payload    string     `json:"payload"`
 	ReceivedAt time.Time  `json:"received_at"`
 	OccurredAt *time.Time `json:"occurred_at"`
+	// Collected are events that came before this one and are answered together with
+	// it, in order; most deliveries carry one event and have none. Theirs is the same
+	// Delivery. See Collect, and All.
+	Collected []*Event `json:"collected,omitempty"`
 	Content
 }
 
 // Body renders the published JSON. delivery is the ce-id of this publication.
 // The envelope is written by hand so that the stored content is copied and not
 // decoded again; the order of the fields is fixed.
-func (e *EventRow) Body(delivery string) []byte {
+func (e *EventRow) Body(delivery string) []byte { return e.BodyWith(nil, delivery) }
+
+// BodyWith is Body for the last event of a bundle; before are those before it.
+func (e *EventRow) BodyWith(before []EventRow, delivery string) []byte {
 	var b bytes.Buffer
-	b.Grow(len(e.Content) + 420)
+	size := len(e.Content) + envelopeSize
+	for i := range before {
+		size += len(before[i].Content) + envelopeSize
+	}
+	b.Grow(size)
+	e.write(&b, before, delivery)
+	return b.Bytes()
+}
+
+// envelopeSize is about how long the fields before the content are.
+const envelopeSize = 420
+
+func (e *EventRow) write(b *bytes.Buffer, before []EventRow, delivery string) {
 	field := func(name, value string) {
 		b.WriteString(`,"` + name + `":"`)
 		b.WriteString(value) // ids, names and times: no character needs escaping
@@ -91,20 +111,33 @@ func (e *EventRow) Body(delivery string) []byte {
 	} else {
 		field("occurred_at", e.OccurredAt.UTC().Format(time.RFC3339Nano))
 	}
+	for i := range before {
+		if i == 0 {
+			b.WriteString(collectedField)
+		} else {
+			b.WriteByte(',')
+		}
+		before[i].write(b, nil, delivery)
+	}
+	if len(before) > 0 {
+		b.WriteByte(']')
+	}
 	if len(e.Content) > 2 { // more than "{}"
 		b.WriteByte(',')
 		b.Write(e.Content[1:])
 	} else {
 		b.WriteByte('}')
 	}
-	return b.Bytes()
 }
+
+// collectedField begins the events before, which stand between envelope and content.
+const collectedField = `,"collected":[`
 
 // DecodeEvent reads what Body wrote: the envelope and a plain text as they were
 // written, any other content by the JSON library, and Raw, by far the largest field
-// of most events and the last one, is taken as it stands; a body laid out otherwise
-// is read in the ordinary way. Raw shares b's memory and is not looked into; the
-// strings share that of one copy of all before it.
+// of most events and the last one, is taken as it stands; a body laid out otherwise,
+// and that of a bundle, is read in the ordinary way. Raw shares b's memory and is not
+// looked into; the strings share that of one copy of all before it.
 func DecodeEvent(b []byte) (*Event, error) {
 	e := new(Event)
 	if e.readBody(b) {
@@ -145,7 +178,7 @@ func (e *Event) readBody(b []byte) bool {
 		raw, b = b[at+len(rawField()):], b[:at]
 	}
 	content := e.readEnvelope(string(b))
-	if content == "" {
+	if content == "" || strings.HasPrefix(content, collectedField) {
 		return false
 	}
 	if !e.readPlain(content) {

@@ -59,8 +59,10 @@ func Fingerprint(key string) string {
 	return digest("key", key)[:12]
 }
 
-// DeliveryID is the ce-id of an offer: the event id, with the run of a replay
-// or the number of a requeue behind a dot. SplitDeliveryID takes it apart.
+// DeliveryID is the ce-id of an offer of one event: its id, with the run of a replay
+// or the number of a requeue behind a dot. That of a bundle is Pending.Delivery: the
+// id of its last event, and the seq of its first one behind a dot. SplitDeliveryID
+// takes them apart.
 func DeliveryID(event, run string, requeues int) string {
 	switch {
 	case run != "":
@@ -73,7 +75,8 @@ func DeliveryID(event, run string, requeues int) string {
 }
 
 // SplitDeliveryID returns the event id and the replay run of a delivery id; run
-// is empty for live and requeued events.
+// is empty for live and requeued events and for bundles, of which it is the last
+// event.
 func SplitDeliveryID(id string) (event, run string) {
 	event, rest, _ := strings.Cut(id, ".")
 	if strings.HasPrefix(rest, "run_") {

@@ -10,6 +10,9 @@ import "time"
 type Loop struct {
 	Turns        int
 	Within, Rest time.Duration
+	// Waits is how long applications that collect wait by themselves, by name, which
+	// is no part of a turn.
+	Waits map[string]time.Duration
 }
 
 // BrakeLoop is the reason of a conversation that was stopped as a loop, BrakeByGateway

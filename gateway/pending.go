@@ -29,13 +29,25 @@ type Pending struct {
 	// Blocked is since when it holds its conversation although every try was
 	// spent (Application.Block); zero for what does not.
 	Blocked time.Time
+	// Lead is the N of the first event of the bundle that this row belongs to, which
+	// may be itself; 0 while that is not settled, which is always so where nothing is
+	// collected. See Collect.
+	Lead int64
+	// Last is the id of a bundle's last event, on the row that leads it; "" for a
+	// bundle of one.
+	Last string
 	// Row is the event itself, where whoever made this had it at hand; else
 	// nil. It saves the gate a read.
 	Row *EventRow
 }
 
-// Delivery is the ce-id of an offer of this row.
-func (p *Pending) Delivery() string { return DeliveryID(p.Event, p.Run, p.Requeue) }
+// Delivery is the ce-id of an offer of this row, or of the bundle that it leads.
+func (p *Pending) Delivery() string {
+	if p.Last != "" {
+		return bundled(p.Last, p.Seq)
+	}
+	return DeliveryID(p.Event, p.Run, p.Requeue)
+}
 
 // EventState is the state of an event for one application (promise 2).
 type EventState string

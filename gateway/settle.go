@@ -33,6 +33,9 @@ type Settled struct {
 	Late     bool
 	Was      Pending
 	Decision Decision
+	// Also are the other events of the bundle that Was leads, in order: they got the
+	// same decision. Empty for most.
+	Also []SettledAlso
 	// Head is what the application's conversation waits with now; nil for
 	// nothing. For a retry it is the same event with a higher round.
 	Head     *Pending
@@ -41,10 +44,18 @@ type Settled struct {
 	Build    string // of the worker, as its answer says; "" where none answered
 }
 
-// Offer is a head on its way into the gate.
+// SettledAlso is an event that was settled together with the one before it.
+type SettledAlso struct {
+	Was  Pending
+	Dead string // id of the dead letter made
+}
+
+// Offer is a head on its way into the gate. Event is the event, or of a bundle the
+// last one; Before are those before it, in order.
 type Offer struct {
 	Pending Pending
 	Event   EventRow
+	Before  []EventRow
 }
 
 // OfferState is what the gate's server said to an offer.

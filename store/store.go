@@ -210,13 +210,18 @@ type GateLedger interface {
 	// Events returns the rows named by n.
 	Events(ctx context.Context, ns []int64) (map[int64]*gateway.EventRow, error)
 	// Resolve carries out a decision that no answer made (silent, watchdog,
-	// stale) when the row is still pending in the same round; otherwise Late.
-	// Durable.
+	// stale) when the row is still pending in the same round; otherwise Late. Of a
+	// row that leads a bundle it is for all of it. Durable.
 	Resolve(ctx context.Context, p gateway.Pending, d gateway.Decision, now time.Time) (gateway.Settled, error)
 	// Reround gives those of the rows that are still pending in their round the next
 	// one, so that what was taken back from the broker can be offered anew, and
 	// returns them as they are now. Durable.
 	Reround(ctx context.Context, rows []gateway.Pending) ([]gateway.Pending, error)
+	// Collect says for heads what is offered together with each, by the rule, and
+	// writes it down: asked again it says the same until it is settled, whatever the
+	// rule is by then. A head that nothing can be collected with, a rule that is off
+	// and a bundle of one give the head alone. Durable, since an offer may outlive us.
+	Collect(ctx context.Context, heads []gateway.Pending, rule gateway.Collect, now time.Time) ([]gateway.Bundle, error)
 	Brakes(ctx context.Context) ([]gateway.Brake, error)
 	// Breakers lists the applications that are tripped; SetBreaker keeps one, or
 	// with a zero Since forgets it.
@@ -243,7 +248,9 @@ type IntakeLedger interface {
 	//  - dead: pending row gone, settled row in state dead, dead letter of kind
 	//    "event" with reason, detail and tries.
 	//  - pending: Tries, NextAt, Round + 1.
-	// Head is read afterwards.
+	// An answer to a bundle (see Collect) does this for each of its events, dead
+	// letters for all or none; decide is called once. It must name the bundle, which
+	// stands for the same events for ever. Head is read afterwards.
 	Settle(ctx context.Context, at gateway.ReplyPosition, answers []gateway.Settlement,
 		decide func(*gateway.Pending, *gateway.Answer) gateway.Decision, now time.Time) ([]gateway.Settled, error)
 	// CountBadAnswers counts answers that could not be read; their events are

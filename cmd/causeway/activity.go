@@ -59,7 +59,7 @@ func (a *activity) settled(list []gateway.Settled) {
 			if slot.at != now.Unix() {
 				slot.at, slot.settled = now.Unix(), 0
 			}
-			slot.settled++
+			slot.settled += 1 + int64(len(s.Also))
 		}
 		app.saw(s.Build, now)
 	}

@@ -35,7 +35,7 @@ func (x adminAPI) Applications(ctx context.Context) ([]admin.ApplicationState, e
 		n, sum, g := counts[app.Name], sums.Apps[app.Name], stats[app.Name]
 		s := admin.ApplicationState{Name: app.Name, Builtin: app.Builtin, Accounts: app.Accounts, Replies: app.Replies, Kinds: kindNames(app.Kinds),
 			Pending: sum.Pending, Dead: sum.Dead, Tries: n.Tries, Late: n.Late, Overrun: n.Overrun,
-			Blocked: int64(g.Blocked), Retrying: g.Retrying, Oldest: oldest[app.Name], Bridge: x.a.bridgeState(app.Name)}
+			Blocked: int64(g.Blocked), Retrying: g.Retrying, Collecting: g.Collecting, Oldest: oldest[app.Name], Bridge: x.a.bridgeState(app.Name)}
 		s.Rate, s.Builds = x.a.activity.of(app.Name)
 		for _, b := range x.a.brakes.list() {
 			if b.Scope == gateway.BrakeApp && b.Name == app.Name {

@@ -164,7 +164,7 @@ func (a *app) wire() {
 	})
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
-		Loop: o.Config.Loop.Rule(), Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
+		Loop: loopRule(o.Config.Loop.Rule(), a.dir.apps), Relayed: a.relayed, Boundary: o.Boundary, Crowded: newCrowd().seen, MaxContent: a.broker.maxContent, Now: o.Now, Log: o.Log,
 		Relaxed: o.Config.Dedup.Relaxed, MediaLife: a.mediaLife, Media: a.mediaOf,
 	})
 	a.wireMedia()

@@ -20,6 +20,7 @@ func boundaries() []string {
 func sideBoundaries() []string {
 	return []string{
 		"relay.overtaking", "relay.overtook",
+		"gate.collecting", "gate.collected",
 		"gate.resolving", "gate.resolved", "gate.withdrawn", "recall.committed", "tend.committed",
 		"readmit.verified", "readmit.archived",
 		"replay.read", "replay.relayed", "replay.ending",

@@ -161,7 +161,7 @@ func (b *broker) runEcho(ctx context.Context, app gateway.Application) error {
 		return err
 	}
 	return w.Run(ctx, func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
-		text := ev.Text
+		text := ev.AllText()
 		if text == "" {
 			text = "[" + ev.Type + "]"
 		}

@@ -25,6 +25,17 @@ func TestBridgePython(t *testing.T) {
 		}
 		t.Skip(get)
 	}
+	t.Run("one by one", func(t *testing.T) {
+		bridgedToPython(t, python, "concurrency: 4", "[You wrote: one You wrote: later You wrote: two]", "one", "later", "two")
+	})
+	t.Run("two together", func(t *testing.T) {
+		bridgedToPython(t, python, "concurrency: 4, collect: {wait: 5m, longest: 1h, max: 2}", "[You wrote: one\nlater You wrote: two\nthree]",
+			"one", "later", "two", "three")
+	})
+}
+
+func bridgedToPython(t *testing.T, python, more, want string, says ...string) {
+	t.Parallel()
 	b := newHookBot(t) // its address and its application
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, python, filepath.Join("..", "..", "testdata", "workers", "python-http", "bot.py"), b.address) //nolint:gosec // the example in this repository
@@ -34,7 +45,7 @@ func TestBridgePython(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cancel(); _ = cmd.Wait() })
-	w := newCase(t, worldOptions{apps: b.app("concurrency: 4")})
+	w := newCase(t, worldOptions{apps: b.app(more)})
 	w.until(time.Minute, "the bot listens", func() bool {
 		conn, err := net.Dial("tcp", b.address)
 		if err != nil {
@@ -42,13 +53,13 @@ func TestBridgePython(t *testing.T) {
 		}
 		return conn.Close() == nil
 	})
-	for _, text := range []string{"one", "later", "two"} {
+	for _, text := range says {
 		w.says("15550001", text)
 		w.says("15550002", text)
 	}
 	w.settled(2 * time.Minute)
 	for _, customer := range []string{"15550001", "15550002"} {
-		if got := fmt.Sprint(texts(accepted(w.calls(customer)))); got != "[You wrote: one You wrote: later You wrote: two]" {
+		if got := fmt.Sprint(texts(accepted(w.calls(customer)))); got != want {
 			t.Errorf("%s was sent %s", customer, got)
 		}
 	}

@@ -63,6 +63,10 @@ func printApps(w io.Writer, list appList) {
 			_, _ = fmt.Fprintf(w, "\nNothing is sent to %s since %s: %s\nEvents wait and spend no tries; one at a time is tried.\n",
 				printable(b.Host, 60), instant(b.Since), printable(b.Why, 100))
 		}
+		if a.Collecting > 0 {
+			_, _ = fmt.Fprintf(w, "\n%s waits in %s for what else is written, as collect says.\n",
+				a.Name, amount(a.Collecting, "conversation", "conversations"))
+		}
 		if a.Blocked > 0 {
 			_, _ = fmt.Fprintf(w, "\n%s has %s that hold their conversation, as on_exhausted: block says.\n", a.Name, amount(int(a.Blocked), "event", "events"))
 		}

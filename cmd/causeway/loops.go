@@ -31,6 +31,21 @@ func (b *brakes) learned(list []gateway.Brake) {
 	}
 }
 
+// loopRule is the rule with what the applications wait by themselves: two machines
+// turn no slower for it. A turn is begun by the first of several messages and answered
+// when it was quiet, hence the wait and not the longest one.
+func loopRule(rule gateway.Loop, apps []gateway.Application) gateway.Loop {
+	for i := range apps {
+		if a := &apps[i]; a.Collect.On() {
+			if rule.Waits == nil {
+				rule.Waits = map[string]time.Duration{}
+			}
+			rule.Waits[a.Name] = a.Collect.Wait
+		}
+	}
+	return rule
+}
+
 // restPoll bounds the wait for the end of a rest: the clock may be set forward.
 const restPoll = time.Minute
 

@@ -96,6 +96,11 @@ func (a *app) tailSettled(list []gateway.Settled) {
 			l.What, l.State = gateway.TailDead, "event"
 		}
 		a.tail.Tell(l)
+		for j := range s.Also {
+			also := &s.Also[j]
+			l.Seq, l.Event, l.Dead = also.Was.Seq, also.Was.Event, also.Dead
+			a.tail.Tell(l)
+		}
 	}
 }
 

@@ -51,8 +51,10 @@ func (g *Gate) resolve(ctx context.Context, p *place, d gateway.Decision) bool {
 		g.reset(p, s.Head)
 		return true
 	}
-	g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
-		zap.String("state", string(s.Decision.State)), zap.String("reason", s.Decision.Reason), zap.Int("tries", s.Decision.Tries), zap.String("dead", s.Dead))
+	for _, r := range append([]gateway.SettledAlso{{Was: s.Was, Dead: s.Dead}}, s.Also...) {
+		g.o.Log.Info("event.resolved", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", r.Was.Event),
+			zap.String("state", string(s.Decision.State)), zap.String("reason", s.Decision.Reason), zap.Int("tries", s.Decision.Tries), zap.String("dead", r.Dead))
+	}
 	g.o.Resolved(s)
 	g.settled(&s)
 	return true

@@ -26,6 +26,11 @@
 // "too_late" when its turn, or its answer, comes later. The others of its
 // conversation wait for nothing more.
 //
+// An application that collects is offered what waits in a conversation as one bundle,
+// when the conversation was quiet for a while (gateway.Collect). The ledger settles
+// what belongs together and the gate asks it; a bundle holds its conversation's place
+// like a single event, and is one try of the application for the breaker.
+//
 // What is stopped (an account, a conversation) is put aside when its turn comes, and
 // taken back from the broker where no worker has it. A stopped conversation that
 // became part of another one holds that one while it has something pending; a pause

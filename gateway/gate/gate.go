@@ -23,6 +23,8 @@ type Ledger interface {
 
 // Waiting is what the gate writes when events wait although they could be offered.
 type Waiting interface {
+	// Collect says what is offered together with heads, and writes it down.
+	Collect(ctx context.Context, heads []gateway.Pending, rule gateway.Collect, now time.Time) ([]gateway.Bundle, error)
 	// Reround gives rows that are still pending in their round the next one.
 	Reround(ctx context.Context, rows []gateway.Pending) ([]gateway.Pending, error)
 	// SetBreaker keeps that the application is tripped, or with a zero Since that
@@ -140,6 +142,20 @@ type place struct {
 	deadline time.Time
 	urgent   bool // it has one; in the queue
 	index    int  // in the queue or the timers
+
+	// Of applications that collect. behind and newest are how many live rows came
+	// behind the head, and when the last one did; ask: there may be others, or one that
+	// cannot be part of the bundle.
+	behind     int
+	newest     time.Time
+	ask        bool
+	collecting bool // in the timers because more may come
+	// bundle is what the head is offered with, until the broker has it; members are
+	// the N of its rows but the head.
+	bundle  []gateway.Pending
+	members []int64
+	// unsure: the head may be settled already, so the ledger is asked.
+	unsure bool
 }
 
 type placeState uint8
@@ -290,7 +306,7 @@ func (g *Gate) load(ctx context.Context, next *page) error {
 			continue
 		}
 		for i := range heads {
-			g.added(&heads[i])
+			g.enter(&heads[i], true)
 		}
 		if next.more = len(heads) == rows; next.more {
 			next.after = heads[rows-1].Conv
@@ -325,6 +341,7 @@ func (g *Gate) offer(ctx context.Context, batch []*place) time.Duration {
 	}
 	offers := make([]gateway.Offer, 0, len(batch))
 	places := make([]*place, 0, len(batch))
+	var due []*place
 	for _, p := range batch { // may be empty
 		row := p.head.Row
 		if row == nil { // gone from the ledger: its conversation was erased
@@ -335,16 +352,23 @@ func (g *Gate) offer(ctx context.Context, batch []*place) time.Duration {
 			p.state, p.head.Row = placeHeld, nil
 			continue
 		}
-		if g.stale(ctx, p, row) {
+		if at := g.due(p); at.After(g.o.Now()) { // its event was not at hand before
+			g.postpone(p, at)
+			p.collecting = true
 			continue
 		}
-		offers = append(offers, gateway.Offer{Pending: p.head, Event: *row})
-		places = append(places, p)
+		if p.head.Last == "" && g.stale(ctx, p, row) {
+			continue
+		}
+		due = append(due, p)
+	}
+	due, wait := g.bundle(ctx, due)
+	for _, p := range due {
+		offers, places = append(offers, p.offerOf()), append(places, p)
 	}
 	g.o.Boundary("gate.offering")
 	results := g.o.Stream.Offer(ctx, g.o.App.Name, offers)
 	g.o.Boundary("gate.offered")
-	var wait time.Duration
 	for i, p := range places {
 		if results[i].State == gateway.OfferTooLarge {
 			g.tooLarge(ctx, p, results[i].Err)
@@ -381,6 +405,9 @@ func (g *Gate) read(ctx context.Context, batch []*place) error {
 
 // file puts a place where its offer's answer says.
 func (g *Gate) file(p *place, r *gateway.Offered) time.Duration {
+	if r.State != gateway.OfferClosed { // that one is offered again very soon
+		p.bundle = nil
+	}
 	switch r.State {
 	case gateway.OfferTaken, gateway.OfferDuplicate:
 		p.state, p.seq, p.closed, p.running, p.acked = placeOpen, r.Seq, 0, 0, 0

@@ -39,6 +39,13 @@ type model struct {
 	until   map[int64]time.Time // when the code of a row ends; none for most
 	buried  []string            // reasons
 	broken  gateway.Breaker     // as kept
+
+	rows    map[int64]*gateway.EventRow // by N, of those that have one
+	offers  map[string][]int64          // N carried, by conversation and delivery
+	when    map[string][]time.Time      // each delivery was stored
+	sizes   []int                       // of bundles, when first stored
+	foul    []string                    // what may not be
+	settled map[int64]int               // how often, by N
 }
 
 type stored struct {
@@ -48,7 +55,8 @@ type stored struct {
 }
 
 func newModel() *model {
-	return &model{pending: map[string][]gateway.Pending{}, order: map[string][]int64{}, ids: map[string]uint64{}, stream: map[string]stored{}, life: time.Now()}
+	return &model{pending: map[string][]gateway.Pending{}, order: map[string][]int64{}, ids: map[string]uint64{}, stream: map[string]stored{}, life: time.Now(),
+		rows: map[int64]*gateway.EventRow{}, offers: map[string][]int64{}, when: map[string][]time.Time{}, settled: map[int64]int{}}
 }
 
 func (m *model) add(conv string, n int) []gateway.Pending {
@@ -70,22 +78,32 @@ func (m *model) settle(conv, event string, d gateway.Decision) gateway.Settled {
 	defer m.mu.Unlock()
 	list := m.pending[conv]
 	s := gateway.Settled{App: "bot", Conv: conv, Decision: d}
-	if len(list) == 0 || list[0].Event != event {
+	n := m.answered(list, event)
+	if n == 0 {
 		s.Late = true
 		s.Head = head(list)
 		return s
 	}
 	s.Was = list[0]
-	switch d.State {
-	case gateway.EventPending:
-		list[0].Tries, list[0].NextAt, list[0].Blocked = d.Tries, d.NextAt, d.Blocked
-		list[0].Round++
-	case gateway.EventDead:
-		m.dead, m.buried = append(m.dead, event), append(m.buried, d.Reason)
-		fallthrough
-	default:
-		m.order[conv] = append(m.order[conv], list[0].Seq)
-		m.pending[conv] = list[1:]
+	for i := range n {
+		if i > 0 {
+			s.Also = append(s.Also, gateway.SettledAlso{Was: list[i]})
+		}
+		switch d.State {
+		case gateway.EventPending:
+			list[i].Tries, list[i].NextAt, list[i].Blocked = d.Tries, d.NextAt, d.Blocked
+			list[i].Round++
+			continue
+		case gateway.EventDead:
+			m.dead, m.buried = append(m.dead, list[i].Event), append(m.buried, d.Reason)
+		default:
+		}
+		m.order[conv] = append(m.order[conv], list[i].Seq)
+		m.settled[list[i].N]++
+	}
+	if d.State != gateway.EventPending {
+		m.carried(conv, event, list[:n])
+		m.pending[conv] = list[n:]
 	}
 	s.Head = head(m.pending[conv])
 	return s
@@ -168,6 +186,10 @@ func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventR
 		if m.erased[n] {
 			continue
 		}
+		if row := m.rows[n]; row != nil {
+			out[n] = row
+			continue
+		}
 		out[n] = &gateway.EventRow{N: n, ReceivedAt: time.Now(), Content: []byte("{}"), Account: "shop"}
 		if at, ok := m.until[n]; ok {
 			out[n].Kind = gateway.KindState
@@ -178,15 +200,18 @@ func (m *model) Events(_ context.Context, ns []int64) (map[int64]*gateway.EventR
 }
 
 func (m *model) Resolve(_ context.Context, p gateway.Pending, d gateway.Decision, _ time.Time) (gateway.Settled, error) {
-	return m.settle(p.Conv, p.Event, d), nil
+	return m.settle(p.Conv, p.Delivery(), d), nil
 }
 
 func (m *model) Offer(_ context.Context, _ string, offers []gateway.Offer) []gateway.Offered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]gateway.Offered, len(offers))
-	for i, o := range offers {
-		out[i] = m.offer(&o.Pending)
+	for i := range offers {
+		out[i] = m.offer(&offers[i].Pending)
+		if out[i].State == gateway.OfferTaken {
+			m.noted(&offers[i])
+		}
 	}
 	return out
 }
@@ -280,6 +305,17 @@ func (m *model) Reround(_ context.Context, rows []gateway.Pending) ([]gateway.Pe
 			l[0].Round++
 			out = append(out, l[0])
 		}
+	}
+	return out, nil
+}
+
+// Collect is for gate.Waiting.
+func (m *model) Collect(_ context.Context, heads []gateway.Pending, rule gateway.Collect, now time.Time) ([]gateway.Bundle, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]gateway.Bundle, len(heads))
+	for i := range heads {
+		out[i] = m.bundle(&heads[i], rule, now)
 	}
 	return out, nil
 }

@@ -304,7 +304,7 @@ func (g *Gate) own(p *place, o *gateway.OpenOffer) bool {
 // regain files a place whose offer was found in the stream.
 func (g *Gate) regain(p *place, o *gateway.OpenOffer) {
 	g.leave(p)
-	p.state, p.seq, p.closed, p.running = placeOpen, o.Seq, 0, 0
+	p.state, p.seq, p.closed, p.running, p.bundle = placeOpen, o.Seq, 0, 0, nil
 	g.opened[p] = struct{}{}
 	g.highest = max(g.highest, o.Seq)
 }

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -18,14 +19,21 @@ func before(a, b *gateway.Pending) bool {
 // added takes a new pending row: it becomes the head of a conversation that had
 // none, or of one whose head is a replay that was not offered yet; otherwise it
 // is remembered when it is the first behind the head.
-func (g *Gate) added(row *gateway.Pending) {
+func (g *Gate) added(row *gateway.Pending) { g.enter(row, false) }
+
+// enter is added for a row that may have others behind it.
+func (g *Gate) enter(row *gateway.Pending, more bool) {
+	received, fits := g.o.Now(), row.Collectable()
+	if row.Row != nil {
+		received = row.Row.ReceivedAt
+	}
 	if len(g.places) > keepRows {
 		r := *row
 		r.Row, row = nil, &r
 	}
 	p := g.places[row.Conv]
 	if p == nil {
-		p = &place{conv: row.Conv, head: *row, index: -1}
+		p = &place{conv: row.Conv, head: *row, index: -1, ask: more}
 		g.places[row.Conv] = p
 		g.schedule(p)
 		return
@@ -34,7 +42,7 @@ func (g *Gate) added(row *gateway.Pending) {
 	switch {
 	case same && row.Round > p.head.Round: // requeued while we knew it
 		g.replace(p, *row)
-	case same:
+	case same, slices.Contains(p.members, row.N) && row.Requeue == 0:
 	case before(row, &p.head) && p.state != placeOpen:
 		old := p.head
 		p.next = first(p.next, &old)
@@ -42,6 +50,7 @@ func (g *Gate) added(row *gateway.Pending) {
 	default:
 		r := *row
 		p.next = first(p.next, &r)
+		g.behindHead(p, row, received, fits)
 	}
 }
 
@@ -58,7 +67,7 @@ func (g *Gate) settled(s *gateway.Settled) {
 	p := g.places[s.Conv]
 	if p == nil {
 		if s.Head != nil {
-			g.added(s.Head)
+			g.enter(s.Head, true)
 		}
 		return
 	}
@@ -69,6 +78,9 @@ func (g *Gate) settled(s *gateway.Settled) {
 			p.next = nil
 		}
 		return
+	}
+	if p.next != nil {
+		p.unsure = slices.ContainsFunc(s.Also, func(a gateway.SettledAlso) bool { return a.Was.N == p.next.N })
 	}
 	g.heard(p, &s.Decision)
 	g.reset(p, s.Head)
@@ -95,9 +107,10 @@ func (g *Gate) reset(p *place, head *gateway.Pending) {
 func (g *Gate) replace(p *place, head gateway.Pending) {
 	g.leave(p)
 	if head.N != p.head.N {
-		p.failedAt = 0
+		p.failedAt, p.behind, p.ask = 0, 0, true
 	}
 	p.head, p.seq, p.closed, p.running, p.acked = head, 0, 0, 0, 0
+	p.bundle, p.members = nil, nil
 	g.schedule(p)
 }
 
@@ -116,13 +129,19 @@ func (g *Gate) leave(p *place) {
 			heap.Remove(&g.ready, p.index)
 		}
 	}
-	p.state, p.index = placeReady, -1
+	p.state, p.index, p.collecting = placeReady, -1, false
 }
 
 // schedule puts a place that is in nothing into the queue or the timers.
 func (g *Gate) schedule(p *place) {
-	if p.head.NextAt.After(g.o.Now()) {
+	now := g.o.Now()
+	if p.head.NextAt.After(now) {
 		g.postpone(p, p.head.NextAt)
+		return
+	}
+	if at := g.due(p); at.After(now) {
+		g.postpone(p, at)
+		p.collecting = true
 		return
 	}
 	g.queue(p)
@@ -130,7 +149,7 @@ func (g *Gate) schedule(p *place) {
 
 // queue puts a place among those whose turn may come.
 func (g *Gate) queue(p *place) {
-	p.state, p.urgent = placeReady, !p.head.Deadline().IsZero()
+	p.state, p.urgent, p.collecting = placeReady, !p.head.Deadline().IsZero(), false
 	heap.Push(&g.ready, p)
 }
 

@@ -6,10 +6,12 @@ type Stats struct {
 	Open    int // offers in the stream
 	Ready   int
 	Waiting int // retries and places not free yet
-	Behind  int // wait for a conversation that was merged into theirs
-	Held    int // of accounts and conversations that are stopped
-	Paused  bool
-	Tripped bool
+	// Collecting are those of Waiting whose bundle may still grow.
+	Collecting int
+	Behind     int // wait for a conversation that was merged into theirs
+	Held       int // of accounts and conversations that are stopped
+	Paused     bool
+	Tripped    bool
 	// Retrying and Blocked are conversations whose head has failed before, and whose
 	// tries are spent.
 	Retrying int
@@ -34,6 +36,9 @@ func (g *Gate) stats() Stats {
 		case placeHeld:
 			s.Held++
 		case placeReady, placeWaiting, placeOpen:
+		}
+		if p.collecting {
+			s.Collecting++
 		}
 		if !p.head.Blocked.IsZero() {
 			s.Blocked++

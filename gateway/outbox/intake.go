@@ -148,14 +148,16 @@ func (in *Intake) log(settled []gateway.Settled) {
 		s := &settled[i]
 		switch {
 		case s.Dead != "":
-			in.o.Log.Warn("dead.buried", zap.String("dead", s.Dead), zap.String("app", s.App), zap.String("conv", s.Conv),
-				zap.String("event", s.Was.Event), zap.String("reason", s.Decision.Reason), zap.Int("tries", s.Decision.Tries))
+			for _, d := range append([]gateway.SettledAlso{{Was: s.Was, Dead: s.Dead}}, s.Also...) {
+				in.o.Log.Warn("dead.buried", zap.String("dead", d.Dead), zap.String("app", s.App), zap.String("conv", s.Conv),
+					zap.String("event", d.Was.Event), zap.String("reason", s.Decision.Reason), zap.Int("tries", s.Decision.Tries))
+			}
 		case s.Decision.Reason == gateway.ReasonNotBuried:
 			in.o.Log.Error("dead.failed", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event))
 		case in.o.Log.Core().Enabled(zap.DebugLevel):
 			in.o.Log.Debug("event.settled", zap.String("app", s.App), zap.String("conv", s.Conv), zap.String("event", s.Was.Event),
 				zap.Bool("late", s.Late), zap.String("state", string(s.Decision.State)), zap.String("reason", s.Decision.Reason),
-				zap.Int("tries", s.Decision.Tries), zap.Int("messages", s.Messages))
+				zap.Int("tries", s.Decision.Tries), zap.Int("messages", s.Messages), zap.Int("events", 1+len(s.Also)))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,23 +26,28 @@ func (s *Streams) PublishEvents(ctx context.Context, rows []gateway.EventRow) []
 		if err != nil {
 			return nil, err
 		}
-		return s.fit(&nats.Msg{Subject: subject, Header: eventHeader(r, r.ID, r.ID, 0)}, r, r.ID)
+		return s.fit(&nats.Msg{Subject: subject, Header: eventHeader(r, r.ID, r.ID, 0)}, nil, r, r.ID)
 	})
 }
 
-// fit gives a message the event's body, without the raw part when the broker
-// takes less than that. The relay leaves large raw parts out itself, but it works
+// fit gives a message the body of an event, or of a bundle of which it is the last,
+// without the raw parts when the broker takes less than that. The relay leaves large raw parts out itself, but it works
 // also while no broker tells how much it takes, and a broker's limit can shrink.
-func (s *Streams) fit(m *nats.Msg, r *gateway.EventRow, delivery string) (*nats.Msg, error) {
+func (s *Streams) fit(m *nats.Msg, before []gateway.EventRow, r *gateway.EventRow, delivery string) (*nats.Msg, error) {
 	most := s.nc.MaxPayload()
 	fits := func() bool { return int64(m.Size()-len(m.Subject)) <= most } // of headers and data
-	if m.Data = r.Body(delivery); fits() {
+	if m.Data = r.BodyWith(before, delivery); fits() {
 		return m, nil
 	}
-	lean := *r
-	var had bool
-	if lean.Content, had = r.WithoutRaw(); had {
-		if m.Data = lean.Body(delivery); fits() {
+	lean, leaner := *r, slices.Clone(before)
+	var had, one bool
+	lean.Content, had = r.WithoutRaw()
+	for i := range leaner {
+		leaner[i].Content, one = before[i].WithoutRaw()
+		had = had || one
+	}
+	if had {
+		if m.Data = lean.BodyWith(leaner, delivery); fits() {
 			return m, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/stream"
@@ -101,5 +102,52 @@ func TestSmallMaxPayload(t *testing.T) {
 	}
 	if string(rows[1].Content) != before {
 		t.Error("the row itself was changed")
+	}
+	bundles(t, s, js, most)
+}
+
+// bundles fit in the same way: all events or none have their raw parts.
+func bundles(t *testing.T, s *stream.Streams, js jetstream.JetStream, most int) {
+	t.Helper()
+	for i, c := range []struct {
+		raw, text int
+		state     gateway.OfferState
+		had       bool
+	}{{10, 10, gateway.OfferTaken, true}, {most / 3, 10, gateway.OfferTaken, false}, {10, most / 3, gateway.OfferTooLarge, false}} {
+		o := offer("bot", 900+i, 3, 0)
+		content, err := gateway.EncodeContent(&gateway.Content{Type: "text", Text: strings.Repeat("t", c.text), Raw: json.RawMessage(`"` + strings.Repeat("r", c.raw) + `"`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n < 3; n++ {
+			o.Before = append(o.Before, event(900+i, n))
+			o.Before[n-1].Content = content
+		}
+		o.Event.Content = content
+		o.Pending.Seq, o.Pending.Last = 1, o.Event.ID
+		got := s.Offer(t.Context(), "bot", []gateway.Offer{o})[0]
+		if got.State != c.state {
+			t.Fatalf("bundle %d: %+v", i, got)
+		}
+		if got.State != gateway.OfferTaken {
+			continue
+		}
+		st, err := js.Stream(t.Context(), stream.ReadyName("bot"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := st.GetMsg(t.Context(), got.Seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev, err := gateway.DecodeEvent(m.Data)
+		if err != nil || len(ev.Collected) != 2 || ev.Delivery != o.Event.ID+".c1" || m.Header.Get(stream.HeaderID) != ev.Delivery || m.Header.Get(stream.HeaderSeq) != "3" {
+			t.Fatalf("bundle %d is read as %+v, %v", i, ev, err)
+		}
+		for _, one := range ev.All() {
+			if one.Delivery != ev.Delivery || len(one.Text) != c.text || (len(one.Raw) > 0) != c.had {
+				t.Errorf("bundle %d: %s has %d bytes of text and %d of raw", i, one.Event, len(one.Text), len(one.Raw))
+			}
+		}
 	}
 }

@@ -38,7 +38,7 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 		if until := p.Deadline(); !until.IsZero() {
 			h[HeaderDeadline] = []string{until.UTC().Format(time.RFC3339Nano)}
 		}
-		return s.fit(&nats.Msg{Subject: subject, Header: h}, &o.Event, delivery)
+		return s.fit(&nats.Msg{Subject: subject, Header: h}, o.Before, &o.Event, delivery)
 	})
 	out := make([]gateway.Offered, len(acks))
 	for i, a := range acks {

@@ -37,6 +37,10 @@
 // Who looks after the customer now is asked for when it is needed, by Current: a
 // hand-over can come before or after the customer's next message.
 //
+// An application with collect in the gateway's configuration gets what somebody writes
+// in several messages as one event, the last one; All and AllText of the event have the
+// others, and one answer is for all of them.
+//
 // Replies nil and error nil is an answer too: handled, nothing to say. An error
 // is a failed try: the event comes again after the application's delay and
 // before any later event of its conversation. Retry, Dead and Handback are errors

@@ -83,6 +83,28 @@ func ExampleHandler_slow() {
 	// retry, 0 replies, after 0 ms, "context deadline exceeded"
 }
 
+// An application with collect in its configuration gets what a customer writes in
+// several messages as one delivery. The event is the last of them, so that a quote, a
+// reaction or a typing indicator belongs to it; All and AllText have the others, too. The
+// handler is the same for a delivery of one event. One answer is for all of them.
+func ExampleHandler_collect() {
+	bot := func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+		for _, one := range ev.All() {
+			fmt.Println(one.Seq, one.Text)
+		}
+		return worker.Quote(ev.ID, worker.Text("You asked: "+strings.ReplaceAll(ev.AllText(), "\n", " / "))), nil
+	}
+	three := workertest.Bundle(workertest.Text("conv", 1, "hi"), workertest.Text("conv", 2, "I have a question"),
+		workertest.Text("conv", 3, "about order 12"))
+	a := workertest.Ask(context.Background(), bot, three)
+	fmt.Println(a.Verdict, a.Event, a.Replies[0].Text)
+	// Output:
+	// 1 hi
+	// 2 I have a question
+	// 3 about order 12
+	// done ev_conv-3.c1 You asked: hi / I have a question / about order 12
+}
+
 // An answer in several parts. They leave one after another and in this order, and
 // if one is refused the later ones are cancelled. This one has texts, a picture,
 // a menu and a reaction.

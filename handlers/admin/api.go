@@ -170,6 +170,9 @@ type ApplicationState struct {
 	Rate float64 `json:"rate"`
 	// Retrying counts conversations whose next event has failed before.
 	Retrying int `json:"retrying"`
+	// Collecting counts conversations in which it is waited for more, since their
+	// messages are handed out together.
+	Collecting int `json:"collecting"`
 	// Since the store was made: events given up that nobody requeued or dropped,
 	// tries spent, answers that came late, and those of them after the watchdog.
 	Dead    int64 `json:"dead"`

@@ -9,16 +9,24 @@ import (
 
 // pendingColumns of pendingRows: a row that waits, with its event.
 const (
-	pendingColumns = "p.app, p.lane, p.seq, p.tries, p.next_at, p.round, p.requeue, p.blocked_at, " + eventColumns
-	pendingRows    = "pending p CROSS JOIN event e ON e.n = p.n CROSS JOIN conversation v ON v.c = p.c"
+	pendingColumns = "p.app, p.lane, p.seq, p.tries, p.next_at, p.round, p.requeue, p.blocked_at, p.bundle, " +
+		"iif(p.bundle > p.n, (SELECT id FROM event WHERE n = p.bundle), NULL), " + eventColumns
+	pendingRows = "pending p CROSS JOIN event e ON e.n = p.n CROSS JOIN conversation v ON v.c = p.c"
 )
 
 func scanPending(r row) gateway.Pending {
-	e := scanEvent(r[8:])
-	return gateway.Pending{
+	e := scanEvent(r[10:])
+	p := gateway.Pending{
 		App: r.str(0), Conv: e.Conv, Lane: gateway.Lane(r.int(1)), Seq: r.int(2), N: e.N, Event: e.ID, Run: e.Run,
 		Tries: int(r.int(3)), NextAt: r.time(4), Round: int(r.int(5)), Requeue: int(r.int(6)), Blocked: r.time(7), Row: e,
 	}
+	switch mark := r.int(8); { // see 00017_collect.sql
+	case mark > 0:
+		p.Lead, p.Last = p.N, eventID(r[9])
+	case mark < 0:
+		p.Lead = -mark
+	}
+	return p
 }
 
 // headContent is the largest content that Heads brings along, in bytes: a page of
@@ -99,7 +107,15 @@ func (l *Ledger) Resolve(ctx context.Context, p gateway.Pending, d gateway.Decis
 			out.Late, out.Head = true, q.head()
 			return nil
 		}
-		if err := w.carryOut(&out, key, *was, q, d); err != nil {
+		rows, err := w.answered(key, q, was, &gateway.Answer{Event: was.Delivery(), Verdict: gateway.VerdictDone})
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 { // it is no head
+			out.Late, out.Head = true, q.head()
+			return nil
+		}
+		if err := w.carryOut(&out, key, rows, d); err != nil {
 			return err
 		}
 		if err := w.rows.flush(c); err != nil {

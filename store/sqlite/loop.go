@@ -29,10 +29,14 @@ func (w *relayWrite) turn(t *talk, it *gateway.ItemRow) error {
 	if rule.Turns <= 0 || it.Event.Kind != gateway.KindMessage || it.Observed != "" || w.b.Run != "" || w.b.Again {
 		return nil
 	}
-	if p.asked > 0 && p.answered < p.asked && now-p.asked <= int64(rule.Within) {
+	within := rule.Within
+	for _, app := range it.Wanted {
+		within = max(within, rule.Within+rule.Waits[app])
+	}
+	if p.asked > 0 && p.answered < p.asked && now-p.asked <= int64(within) {
 		return nil
 	}
-	if p.asked > 0 && p.answered >= p.asked && now-p.asked <= int64(rule.Within) {
+	if p.asked > 0 && p.answered >= p.asked && now-p.asked <= int64(within) {
 		p.turns++
 	} else {
 		p.turns = 0

@@ -8,7 +8,7 @@ import (
 	"github.com/causewayhq/causeway/store/storetest"
 )
 
-// A file that takes no dead letter of one conversation: a trigger refuses it, as a
+// A file that takes no dead letter of one conversation, or of one event: a trigger refuses it, as a
 // broken constraint would.
 func TestRefusedDeadLetters(t *testing.T) {
 	t.Parallel()
@@ -30,8 +30,8 @@ func TestRefusedDeadLetters(t *testing.T) {
 	}
 	db.SetMaxOpenConns(1)
 	storetest.Refused(t, s.Archive, s.Ledger,
-		func(conv string) {
-			run("CREATE TRIGGER refuse BEFORE INSERT ON dead WHEN NEW.conv = '" + conv + "' BEGIN SELECT RAISE(ABORT, 'refused'); END")
+		func(column, value string) {
+			run("CREATE TRIGGER refuse BEFORE INSERT ON dead WHEN NEW." + column + " = '" + value + "' BEGIN SELECT RAISE(ABORT, 'refused'); END")
 		},
 		func() { run("DROP TRIGGER refuse") })
 }

@@ -74,11 +74,17 @@ func (w *settleWrite) settle(out *gateway.Settled, s *gateway.Settlement, decide
 			return err
 		}
 	}
-	if was == nil || s.Answer.Outdated(was) {
+	var rows []gateway.Pending
+	if was != nil {
+		if rows, err = w.answered(key, q, was, &s.Answer); err != nil {
+			return err
+		}
+	}
+	if len(rows) == 0 {
 		out.Late, out.Head = true, q.head()
 		return w.late(s.App, event, run)
 	}
-	return w.carryOut(out, key, *was, q, decide(was, &s.Answer))
+	return w.carryOut(out, key, rows, decide(&rows[0], &s.Answer))
 }
 
 // waiting is what waits in a conversation by its id; nothing for one that is not
@@ -112,11 +118,15 @@ func (w *settleWrite) late(app, event, run string) error {
 	return err
 }
 
-// carryOut does what was decided about a pending event and fills out. q is what
-// waits in its conversation.
-func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pending, q *waiting, d gateway.Decision) (err error) {
+// carryOut does what was decided about what was offered, one event or a bundle in
+// order, and fills out.
+func (w *settleWrite) carryOut(out *gateway.Settled, key int64, rows []gateway.Pending, d gateway.Decision) (err error) {
+	was := rows[0]
+	for i := range rows[1:] {
+		out.Also = append(out.Also, gateway.SettledAlso{Was: rows[1+i]})
+	}
 	if d.State == gateway.EventDead {
-		if out.Dead, err = w.l.buryEvent(w.c, &was, d, w.now); w.l.notBuried(err) {
+		if err = w.bury(out, rows, d); w.l.notBuried(err) {
 			d = gateway.Decision{State: gateway.EventPending, Reason: gateway.ReasonNotBuried, Tries: was.Tries, NextAt: w.now.Add(unburied), Blocked: was.Blocked, Detail: d.Detail}
 		} else if err != nil {
 			return err
@@ -128,38 +138,95 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, was gateway.Pend
 	}
 	switch d.State {
 	case gateway.EventPending:
-		p := was
-		p.Tries, p.NextAt, p.Round, p.Blocked = d.Tries, fromNanos(nanos(d.NextAt)), was.Round+1, fromNanos(nanos(d.Blocked))
-		_, err = w.c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ?, blocked_at = ? WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
-			p.Tries, p.NextAt, p.Round, p.Blocked, p.App, key, int64(p.Lane), p.Seq)
-		w.l.book.retried(key, &p)
-		out.Head = q.head()
-		return err
+		for i := range rows {
+			if err := w.again(key, rows[i], d); err != nil {
+				return err
+			}
+		}
 	case gateway.EventSettled, gateway.EventDead:
+		for i := range rows {
+			e := d
+			if d.State == gateway.EventSettled && i < len(rows)-1 {
+				e.Reason = gateway.ReasonCollected
+			}
+			if err := w.gone(key, &rows[i], e); err != nil {
+				return err
+			}
+		}
+		if w.l.book.drains.Load() > 0 {
+			w.left = append(w.left, key)
+		}
 	case gateway.EventDropped:
 		return fmt.Errorf("an answer cannot drop an event: %w", gateway.ErrConflict)
 	default:
 		return fmt.Errorf("a decision without a state: %w", gateway.ErrConflict)
 	}
-	if _, err := w.c.exec("DELETE FROM pending WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
-		was.App, key, int64(was.Lane), was.Seq); err != nil {
+	q, err := w.l.waiting(w.c, was.App, key) // a bundle may have been all that was remembered
+	if err != nil {
 		return err
 	}
-	w.l.book.leaves(key, &was)
 	out.Head = q.head()
-	if w.l.book.drains.Load() > 0 {
-		w.left = append(w.left, key)
-	}
-	if err := w.rows.add(w.c, was.N, was.App, string(d.State), d.Reason, d.Tries, was.Round, was.Requeue, w.now); err != nil {
-		return err
-	}
-	w.l.book.add(appCount(was.App, "pending"), -1)
-	w.l.book.add(appCount(was.App, string(d.State)), 1)
 	if d.State == gateway.EventSettled && len(d.Replies) > 0 {
 		out.Messages = len(d.Replies)
 		return w.l.reply(w.c, &was, d.Replies, w.now)
 	}
 	return nil
+}
+
+// again lets a row wait for its next round.
+func (w *settleWrite) again(key int64, p gateway.Pending, d gateway.Decision) error {
+	p.Tries, p.NextAt, p.Round, p.Blocked = d.Tries, fromNanos(nanos(d.NextAt)), p.Round+1, fromNanos(nanos(d.Blocked))
+	_, err := w.c.exec("UPDATE pending SET tries = ?, next_at = ?, round = ?, blocked_at = ? WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
+		p.Tries, p.NextAt, p.Round, p.Blocked, p.App, key, int64(p.Lane), p.Seq)
+	w.l.book.retried(key, &p)
+	return err
+}
+
+// gone ends the waiting of a row.
+func (w *settleWrite) gone(key int64, p *gateway.Pending, d gateway.Decision) error {
+	if _, err := w.c.exec("DELETE FROM pending WHERE app = ? AND c = ? AND lane = ? AND seq = ?",
+		p.App, key, int64(p.Lane), p.Seq); err != nil {
+		return err
+	}
+	w.l.book.leaves(key, p)
+	w.l.book.add(appCount(p.App, "pending"), -1)
+	w.l.book.add(appCount(p.App, string(d.State)), 1)
+	return w.rows.add(w.c, p.N, p.App, string(d.State), d.Reason, d.Tries, p.Round, p.Requeue, w.now)
+}
+
+// bury writes a dead letter for each of the rows, or for none.
+func (w *settleWrite) bury(out *gateway.Settled, rows []gateway.Pending, d gateway.Decision) (err error) {
+	if len(rows) == 1 {
+		out.Dead, err = w.l.buryEvent(w.c, &rows[0], d, w.now)
+		return err
+	}
+	counted := len(w.l.book.deltas)
+	if _, err := w.c.exec("SAVEPOINT bundle"); err != nil {
+		return err
+	}
+	for i := range rows {
+		id, err := w.l.buryEvent(w.c, &rows[i], d, w.now)
+		if err != nil {
+			out.Dead, w.l.book.deltas = "", w.l.book.deltas[:counted]
+			for j := range out.Also {
+				out.Also[j].Dead = ""
+			}
+			if _, undo := w.c.exec("ROLLBACK TO bundle"); undo != nil {
+				return undo
+			}
+			if _, undo := w.c.exec("RELEASE bundle"); undo != nil {
+				return undo
+			}
+			return err
+		}
+		if i == 0 {
+			out.Dead = id
+		} else {
+			out.Also[i-1].Dead = id
+		}
+	}
+	_, err = w.c.exec("RELEASE bundle")
+	return err
 }
 
 // emptied lets those go on that waited for a conversation to have nothing left.

@@ -157,7 +157,7 @@ func TestSchemaEnforcesOrder(t *testing.T) {
 		{"accepted and open", "", fmt.Sprintf(message, "'m3'", "'accepted'", "1")},
 		{"waiting and not open", "", fmt.Sprintf(message, "'m4'", "'waiting'", "0")},
 		{"unknown state", "", fmt.Sprintf(message, "'m5'", "'lost'", "0")},
-		{"pending twice", "", "INSERT INTO pending SELECT app, c, lane, seq, 99, 0, 0, 0, 0, 0 FROM pending LIMIT 1"},
+		{"pending twice", "", "INSERT INTO pending SELECT app, c, lane, seq, 99, 0, 0, 0, 0, 0, 0 FROM pending LIMIT 1"},
 		{"settled and dead", "INSERT INTO settled VALUES (1, 'bot', 'settled', '', 0, 0, 0, 0)", "INSERT INTO settled VALUES (1, 'bot', 'dead', '', 0, 0, 0, 0)"},
 	} {
 		err := l.write(t.Context(), false, 0, func(cn *conn) error {

@@ -195,14 +195,14 @@ func deadMany(w *world) {
 }
 
 // Refused is the part of the specification that needs a fault in the file: refuse
-// makes it take no dead letter of a conversation, allow takes that back. What cannot
+// makes it take no dead letter with a value, allow takes that back. What cannot
 // be buried waits, and holds its conversation only.
-func Refused(t *testing.T, a store.Archive, l store.Ledger, refuse func(conv string), allow func()) {
+func Refused(t *testing.T, a store.Archive, l store.Ledger, refuse func(column, value string), allow func()) {
 	w := newWorld(t, a, l)
 	first := w.relay(w.message("a1", "1"), w.message("a2", "1")).Pending
 	other := w.relay(w.message("b1", "2")).Pending
 	conv := first[0].Conv
-	refuse(conv)
+	refuse("conv", conv)
 	dead := gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonVerdict, Tries: 3}
 	answers := []gateway.Settlement{
 		{App: "bot", Conv: conv, Answer: gateway.Answer{Event: first[0].Delivery()}},
@@ -238,9 +238,11 @@ func Refused(t *testing.T, a store.Archive, l store.Ledger, refuse func(conv str
 	}
 	w.balanced()
 
+	refusedBundle(w, refuse, allow)
+
 	// A message that the platform refused.
 	w.answer(*s.Head, done("one", "two"))
-	refuse(conv)
+	refuse("conv", conv)
 	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeRejected, Code: "131047"})
 	next, open := w.next(conv)
 	if next == nil || next.ID != m.ID || open != nil || next.State != gateway.MessageWaiting || next.Tries() != 0 || !next.NextAt.After(w.now) {
@@ -252,6 +254,24 @@ func Refused(t *testing.T, a store.Archive, l store.Ledger, refuse func(conv str
 	w.send(conv, gateway.Outcome{Kind: gateway.OutcomeRejected, Code: "131047"})
 	if left, err := w.l.Dead(w.ctx, store.DeadQuery{Conv: conv, Kind: "message"}); err != nil || len(left) != 1 {
 		w.Errorf("buried afterwards: %+v, %v", left, err)
+	}
+	w.balanced()
+}
+
+// refusedBundle: of a bundle all are buried, or none. Its second event is refused.
+func refusedBundle(w *world, refuse func(column, value string), allow func()) {
+	ps := w.written("3", "c1", "c2", "c3")
+	head := w.collect(collecting(), ps[0]).Rows[0]
+	dead := gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonVerdict, Tries: 1}
+	refuse("event", "ev_c2")
+	s := w.answer(head, dead)
+	if s.Late || s.Dead != "" || s.Decision.Reason != gateway.ReasonNotBuried || len(s.Also) != 2 || s.Also[0].Dead != "" || s.Head == nil || s.Head.Delivery() != head.Delivery() {
+		w.Fatalf("a refused bundle: %+v", s)
+	}
+	w.balanced()
+	allow()
+	if s = w.answer(*s.Head, dead); s.Dead == "" || len(s.Also) != 2 || s.Also[0].Dead == "" || s.Also[1].Dead == "" || s.Head != nil {
+		w.Fatalf("and then buried: %+v", s)
 	}
 	w.balanced()
 }

@@ -32,6 +32,7 @@ type model struct {
 	keys    map[string]keyed // of submissions
 
 	cancelled int
+	bundles   int // made, those of one event included
 }
 
 // sent is a message of the model.
@@ -78,8 +79,9 @@ func (m *model) run() {
 			m.Fatalf("at step %d", step)
 		}
 	}
-	if len(m.into) < 5 || m.waited < 5 || len(m.keys) < 20 || m.cancelled < 3 {
-		m.Errorf("the run shows little: %d merges, %d messages behind others, %d submissions, %d cancelled", len(m.into), m.waited, len(m.keys), m.cancelled)
+	if len(m.into) < 5 || m.waited < 5 || len(m.keys) < 20 || m.cancelled < 3 || m.bundles < 20 {
+		m.Errorf("the run shows little: %d merges, %d messages behind others, %d submissions, %d cancelled, %d bundles",
+			len(m.into), m.waited, len(m.keys), m.cancelled, m.bundles)
 	}
 }
 
@@ -158,7 +160,22 @@ func (m *model) answerOne() {
 	if m.r.IntN(5) == 0 {
 		i = m.r.IntN(len(ps)) // not the head
 	}
+	if m.r.IntN(3) == 0 {
+		m.collectSome(ps)
+	}
 	p := ps[i]
+	if p.Lead != 0 && p.Lead != p.N { // it is handed out under another name
+		s := m.answer(p, done("x"))
+		m.same("late", s.Late, true)
+		m.same("head", s.Head, &ps[0])
+		return
+	}
+	with := []int{i} // places of what is handed out
+	for j := range ps {
+		if p.Last != "" && j != i && ps[j].Lead == p.N {
+			with = append(with, j)
+		}
+	}
 	a := m.app[p.App]
 	var d gateway.Decision
 	switch m.r.IntN(5) {
@@ -171,23 +188,35 @@ func (m *model) answerOne() {
 	}
 	s := m.answer(p, d)
 	m.same("late", s.Late, false)
+	m.same("settled together", len(s.Also), len(with)-1)
+	n := int64(len(with))
 	switch d.State {
 	case gateway.EventPending:
-		ps[i].Tries, ps[i].NextAt, ps[i].Round = d.Tries, d.NextAt, p.Round+1
+		for _, j := range with {
+			ps[j].Tries, ps[j].NextAt, ps[j].Round = d.Tries, d.NextAt, ps[j].Round+1
+		}
 	case gateway.EventDead:
-		m.waiting[key] = slices.Delete(ps, i, i+1)
 		m.dead[s.Dead] = 1
-		a.Pending--
-		a.Dead++
+		for _, also := range s.Also {
+			m.dead[also.Dead] = 1
+		}
+		a.Pending -= n
+		a.Dead += n
 	case gateway.EventBlocked: // a word for people
 	case gateway.EventSettled, gateway.EventDropped:
-		m.waiting[key] = slices.Delete(ps, i, i+1)
-		a.Pending--
-		a.Settled++
+		a.Pending -= n
+		a.Settled += n
 		m.take(p.Conv, d.Replies)
 		if m.r.IntN(4) == 0 {
 			m.same("the answer again", m.answer(p, d).Late, true)
 		}
+	}
+	if d.State != gateway.EventPending {
+		gone := make(map[int64]bool, len(with))
+		for _, j := range with {
+			gone[ps[j].N] = true
+		}
+		m.waiting[key] = slices.DeleteFunc(ps, func(p gateway.Pending) bool { return gone[p.N] })
 	}
 	m.app[p.App] = a
 	if rest := m.waiting[key]; len(rest) > 0 {

@@ -238,6 +238,15 @@ func relayLoops(w *world) {
 	log, err := w.l.AuditLog(w.ctx, 1)
 	w.must(err)
 	w.same("audit", log[0].What+" "+log[0].Target+" "+log[0].By, "pause conversation "+r.Pending[0].Conv+" gateway")
+	// What an application waits by itself is no part of a turn.
+	for _, waits := range []time.Duration{0, 3 * time.Second} {
+		loop.Waits = map[string]time.Duration{"bot": waits, "other": time.Minute}
+		braked := 0
+		for i := range 4 {
+			braked += len(turn(fmt.Sprintf("w%d-%s", i, waits), "5", 4*time.Second).Braked)
+		}
+		w.same("slow turns of an application that waits "+waits.String(), braked, map[bool]int{true: 1}[waits > 0])
+	}
 	w.balanced()
 }
 

@@ -306,6 +306,24 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A bundle is one request, whose data has the events before the last one, and one
+// answer, which names it.
+func TestBundle(t *testing.T) {
+	r := newRig(t, status(200, `{"verdict":"done","replies":[{"text":"the bot says hello"}]}`), nil)
+	ev := workertest.Bundle(workertest.Text(conv(1), 4, says), workertest.Text(conv(1), 5, says), workertest.Text(conv(1), 6, says))
+	r.until("offered", func() bool { return r.broker.Offer(ev).State == gateway.OfferTaken })
+	if a := r.broker.Answer(); a.Event != ev.Event+".c4" || a.Verdict != gateway.VerdictDone || len(a.Replies) != 1 {
+		t.Errorf("answer %+v", a)
+	}
+	p := r.posts()
+	if len(p) != 1 || p[0].Header.Get("webhook-id") != ev.Event+"_c4" || p[0].Event.ID != ev.Event+".c4" || p[0].Event.CwSeq != "6" {
+		t.Fatalf("requests %+v", p)
+	}
+	if d := &p[0].Event.Data; d.Seq != 6 || len(d.Collected) != 2 || d.Collected[0].Seq != 4 || d.Collected[1].Text != says {
+		t.Errorf("data %+v", d)
+	}
+}
+
 // A bot that takes longer than its time: the next try is not made before the same
 // time has passed again, or the application's delay.
 func TestTimeout(t *testing.T) {

@@ -113,24 +113,37 @@ func (b *Broker) RunWorker(ctx context.Context, w *worker.Worker, h worker.Handl
 	})
 }
 
-// Offer puts an event into the gate and returns what the gate said. Offering an
+// Bundle makes one delivery of several events of a conversation, as an application
+// that collects gets it: the last one, with the others in Collected.
+func Bundle(events ...*gateway.Event) *gateway.Event {
+	last := len(events) - 1
+	ev := *events[last]
+	ev.Collected = events[:last]
+	if last > 0 {
+		ev.Delivery = (&gateway.Pending{Seq: events[0].Seq, Last: ev.Event}).Delivery()
+	}
+	return &ev
+}
+
+// Offer puts an event, or a Bundle, into the gate and returns what the gate said. Offering an
 // event again is a new round of it.
 func (b *Broker) Offer(ev *gateway.Event) gateway.Offered {
 	b.t.Helper()
-	row, err := rowOf(ev)
+	row, before, err := rowsOf(ev)
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	p := gateway.Pending{App: b.app.Name, Conv: ev.Conv, Seq: ev.Seq, Event: ev.Event, Run: ev.Run}
+	if len(before) > 0 {
+		p.Seq, p.Last = before[0].Seq, ev.Event
+	}
 	b.mu.Lock()
-	round := b.rounds[ev.Event]
+	p.Round = b.rounds[ev.Event]
 	b.rounds[ev.Event]++
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), answerWait)
 	defer cancel()
-	return b.streams.Offer(ctx, b.app.Name, []gateway.Offer{{
-		Pending: gateway.Pending{App: b.app.Name, Conv: ev.Conv, Seq: ev.Seq, Event: ev.Event, Run: ev.Run, Round: round},
-		Event:   row,
-	}})[0]
+	return b.streams.Offer(ctx, b.app.Name, []gateway.Offer{{Pending: p, Event: row, Before: before}})[0]
 }
 
 const answerWait = 30 * time.Second

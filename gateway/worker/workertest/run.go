@@ -54,7 +54,7 @@ func Run(t testing.TB, h worker.Handler, events ...*gateway.Event) []gateway.Ans
 
 // published is the event as a worker reads it.
 func published(ev *gateway.Event) (*gateway.Event, error) {
-	row, err := rowOf(ev)
+	row, before, err := rowsOf(ev)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,22 @@ func published(ev *gateway.Event) (*gateway.Event, error) {
 	if delivery == "" {
 		delivery = ev.Event
 	}
-	return gateway.DecodeEvent(row.Body(delivery))
+	return gateway.DecodeEvent(row.BodyWith(before, delivery))
+}
+
+// rowsOf is rowOf with what was collected before it.
+func rowsOf(ev *gateway.Event) (row gateway.EventRow, before []gateway.EventRow, err error) {
+	if row, err = rowOf(ev); err != nil {
+		return row, nil, err
+	}
+	for _, one := range ev.Collected {
+		r, err := rowOf(one)
+		if err != nil {
+			return row, nil, err
+		}
+		before = append(before, r)
+	}
+	return row, before, nil
 }
 
 // rowOf is the event as the ledger keeps it.

@@ -10,7 +10,8 @@ const CONCURRENCY = Number(process.env.CONCURRENCY ?? 16);
 
 // What the bot does: the event in, the replies out. An exception is a failed try.
 async function handle(event) {
-  const text = event.text ?? "";
+  // With collect this is the last of several messages; those before it, in order:
+  const text = [...(event.collected ?? []), event].map((e) => e.text ?? "").join("\n");
   if (process.env.TAKES_MS) { // the test asks for time, and for a line at both ends
     say("begin", event);
     await sleep(Number(process.env.TAKES_MS));

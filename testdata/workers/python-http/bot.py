@@ -39,7 +39,9 @@ def signed(headers, body, secret):
 
 def answer(event):
     """The answer to one event: replies, or an error to be tried again."""
-    return {"verdict": "done", "replies": [{"text": "You wrote: " + event.get("text", "")}]}
+    # With collect this is the last of several messages; those before it, in order:
+    texts = [e.get("text", "") for e in [*event.get("collected", []), event]]
+    return {"verdict": "done", "replies": [{"text": "You wrote: " + "\n".join(texts)}]}
 
 
 def answer_later(url, token, body):

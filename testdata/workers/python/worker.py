@@ -21,7 +21,9 @@ CONCURRENCY = 16
 
 async def handle(event):
     """What the bot does: the event in, the replies out. An exception is a failed try."""
-    return [{"text": "You wrote: " + event.get("text", "")}]
+    # With collect this is the last of several messages; those before it, in order:
+    texts = [e.get("text", "") for e in [*event.get("collected", []), event]]
+    return [{"text": "You wrote: " + "\n".join(texts)}]
 
 
 async def turn(js, msg, ack_wait):
