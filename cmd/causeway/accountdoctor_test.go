@@ -29,7 +29,7 @@ endpoints:
 accounts:
   - {name: shop-a, platform: whatsapp, phone_number_id: %q, waba_id: "100000000000001", access_token: access-token-1, api_base: %q}
   - {name: corp-a, platform: wecom, kind: app, corp_id: %s, agent_id: %d, secret: %q, api_base: %q}
-`, closedAddress(t), filepath.Join(dir, "data"), testSecret, testCorp, testWCToken, testWCKey, testPhone, wa.URL(), testCorp, testAgent, testWCSecret, wc.URL())
+`, freePort(t), filepath.Join(dir, "data"), testSecret, testCorp, testWCToken, testWCKey, testPhone, wa.URL(), testCorp, testAgent, testWCSecret, wc.URL())
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

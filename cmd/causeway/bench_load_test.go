@@ -124,12 +124,7 @@ func TestLoadCountsWhatIsNotAnswered(t *testing.T) {
 }
 
 func TestLoadNeedsAServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close()
-	if _, err := (benchLoad{addr: l.Addr().String(), conns: 1, limit: time.Second}).run(t.Context()); err == nil {
+	if _, err := (benchLoad{addr: freePort(t), conns: 1, limit: time.Second}).run(t.Context()); err == nil {
 		t.Error("no error without a server")
 	}
 }

@@ -219,6 +219,7 @@ func answers(status int, name, value string) http.HandlerFunc {
 // comes again under the same id and without a try spent; the answer to the first
 // request counts, by its old token, and is sent once.
 func TestBridgeRestartDuringLater(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*world){"stopped": (*world).stop, "killed": (*world).kill} {
 		t.Run(name, func(t *testing.T) {
 			begin(t)
@@ -320,6 +321,7 @@ func TestBridgeWrongSecret(t *testing.T) {
 // again: every event is answered once and in its order, and comes to the bot under
 // one id however often.
 func TestKillBridge(t *testing.T) {
+	t.Parallel()
 	for _, step := range steps("bridge.") {
 		for _, n := range []int{1, 5} {
 			t.Run(fmt.Sprintf("%s/%d", step, n), func(t *testing.T) {

@@ -207,6 +207,7 @@ func TestCaseNumberOfAnotherPerson(t *testing.T) {
 // process dies at the commit or right before it: the younger one's events and replies
 // come first, then those of the older, nothing is lost or done twice.
 func TestCaseMergeUnderKill(t *testing.T) {
+	t.Parallel()
 	for _, kill := range []string{"", "relay.decoded:5", "relay.committed:5"} {
 		t.Run("die at "+kill, func(t *testing.T) {
 			begin(t)
@@ -225,7 +226,7 @@ func TestCaseMergeUnderKill(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), leastLimit)
 				if i == 4 && kill != "" {
 					var posted sync.WaitGroup // it may die between the archive and the 200
 					posted.Go(func() { w.post(ctx, body) })

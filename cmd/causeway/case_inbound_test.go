@@ -231,7 +231,7 @@ func TestCase29OneLargeMessage(t *testing.T) {
 			if have != expected {
 				t.Errorf("the worker got %s, want %s", have, expected)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(leastLimit):
 			t.Fatalf("the worker never got %s", expected)
 		}
 	}

@@ -52,6 +52,7 @@ func kfWrites(t *testing.T, wc *wecomtest.Sandbox, in wecomtest.KfItem) string {
 // cursor, and is started again: every message is one event and is answered once,
 // in order, and what was written before the account was known is not answered.
 func TestKfKilledAroundThePage(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"pull.fetched:1", "pull.archived:1", "pull.archived:3"} {
 		t.Run(step, func(t *testing.T) {
 			begin(t)

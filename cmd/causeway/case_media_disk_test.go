@@ -13,6 +13,7 @@ import (
 // With less room than the reserve files stop first: they wait, while callbacks
 // are taken, events handed out and answered; with room again they come.
 func TestDiskBelowTheReserveStopsFilesFirst(t *testing.T) {
+	t.Parallel()
 	disk := tmpfs(t, "96m")
 	w := newWorld(t, worldOptions{apps: appFiles})
 	w.edit(filepath.Join(w.dir, "data"), filepath.Join(disk, "data"))

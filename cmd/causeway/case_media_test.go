@@ -268,6 +268,7 @@ func (w *world) put(kind string, body []byte) (int, string) {
 // commit before anything is published: each file ends once, its notice is made
 // once, nothing half stays.
 func TestKillAroundMedia(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"media.stored", "media.committed"} {
 		for _, n := range []int{1, 4} {
 			t.Run(fmt.Sprintf("%s/%d", step, n), func(t *testing.T) {

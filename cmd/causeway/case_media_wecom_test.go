@@ -74,7 +74,7 @@ func TestMediaOfWeComComes(t *testing.T) {
 		if m == nil || m.State != gateway.MediaReady || m.Filename != "报价.pdf" || m.File == "" {
 			t.Errorf("replayed: %+v", m)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(leastLimit):
 		t.Error("the replay came to no worker")
 	}
 	if n := wc.MediaCalls(); n != 4 {

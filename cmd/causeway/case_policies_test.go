@@ -48,6 +48,7 @@ func (w *world) replied(number string, n int) {
 // What is paused stays so over a death; everything is received, others go on, and
 // what waited goes on in order.
 func TestPause(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		pause   func(w *world) []string
@@ -115,6 +116,7 @@ func TestPause(t *testing.T) {
 // An offer that lies in the gate when its conversation is paused is taken back, also
 // when the process dies in the middle of that; later it is handed out, once.
 func TestKillWhileAnOfferIsTakenBack(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s}\n"})
 	w.start("")
 	w.up()
@@ -157,6 +159,7 @@ func TestKillWhileAnOfferIsTakenBack(t *testing.T) {
 // A bot that is down as a whole costs no event: the application is tripped, also
 // after a death, and goes on in order when the bot works again.
 func TestBotDown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s}\n"})
 	w.start("")
 	w.up()
@@ -194,6 +197,7 @@ func TestBotDown(t *testing.T) {
 // An event that keeps failing holds its conversation, visibly, until a cap is
 // reached; others go on.
 func TestBlockedConversation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s, tries: 2, delays: [100ms], on_exhausted: block, block_for: 720h, block_tries: 50}\n"})
 	w.start("")
 	w.up()
@@ -222,6 +226,7 @@ func TestBlockedConversation(t *testing.T) {
 // An application that comes later is handed the past in order, one that goes leaves
 // nothing waiting, and the process dies at each slice of that.
 func TestApplicationsComeAndGo(t *testing.T) {
+	t.Parallel()
 	const (
 		before = "  - {name: echo, ack_wait: 2s}\n"
 		after  = "  - {name: echo, ack_wait: 2s, from: beginning}\n"
@@ -280,6 +285,7 @@ func TestApplicationsComeAndGo(t *testing.T) {
 // A message that could not be read in time is handed out when its customer may still
 // wait for an answer, and listed when not.
 func TestRecoveredMessages(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, builtin: echo, ack_wait: 2s, answer_within: 10m}\n"})
 	const right = "phone_number_id: \"" + testPhone + "\""
 	w.edit(right, `phone_number_id: "900000000000077"`)
@@ -309,6 +315,7 @@ func TestRecoveredMessages(t *testing.T) {
 
 // An old one is not answered: nobody waits for it any more.
 func TestRecoveredTooLate(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, builtin: echo, ack_wait: 2s, answer_within: 1ns}\n"})
 	const right = "phone_number_id: \"" + testPhone + "\""
 	w.edit(right, `phone_number_id: "900000000000077"`)
@@ -335,6 +342,7 @@ func TestRecoveredTooLate(t *testing.T) {
 
 // With dedup relaxed the same message twice is two events.
 func TestRelaxedDuplicates(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{extra: "dedup: {message: relaxed}\n"})
 	w.start("")
 	w.up()

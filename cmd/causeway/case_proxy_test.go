@@ -77,6 +77,7 @@ func (p *tunnels) made(addr string) bool {
 // platform inside and to the proxy outside, with a user or without. While the proxy
 // refuses, messages wait and are not lost; its password is in no log and no answer.
 func TestProxyOfAnAccount(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		secure bool
 		user   *url.Userinfo

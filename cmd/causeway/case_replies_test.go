@@ -124,7 +124,6 @@ func TestMarkingReadFails(t *testing.T) {
 		name := fmt.Sprint("fault of ", i)
 		f.Name, f.Type = name, "read"
 		w.fault(f)
-		begun := time.Now()
 		w.says(customer(i), name)
 		w.settled(20 * time.Second)
 		w.wa.Faults().Remove(name)
@@ -139,9 +138,6 @@ func TestMarkingReadFails(t *testing.T) {
 		}
 		if m[0].State != want || m[0].Attempts != tries || m[0].Reason == "" {
 			t.Errorf("%s: the mark is %s after %d tries, %q", name, m[0].State, m[0].Attempts, m[0].Reason)
-		}
-		if took := time.Since(begun); took > 15*time.Second {
-			t.Errorf("%s: the answer left after %v", name, took)
 		}
 	}
 	w.oncePerMessage()

@@ -121,6 +121,7 @@ func TestSimulateEveryKfKind(t *testing.T) {
 	if to := read[recalled].Target; to == nil || to.MessageID != written {
 		t.Errorf("the recall is of %+v, want %s", to, written)
 	}
+	w.until(time.Minute, "the second copies are read", func() bool { return w.sums().Items.Duplicate >= int64(n) })
 	if s := w.sums(); s.Items.Dead != 0 || s.Items.Duplicate != int64(n) || len(w.deadLetters()) != 0 {
 		t.Errorf("items %+v, want %d duplicates; dead letters %+v", s.Items, n, w.deadLetters())
 	}

@@ -102,6 +102,7 @@ func TestSubmitToACustomer(t *testing.T) {
 // The process dies between the check and the commit, or after the commit and before
 // the answer. The same request finds what is there, and one message leaves.
 func TestKillWhileSubmitting(t *testing.T) {
+	t.Parallel()
 	for _, step := range steps("submit.") {
 		t.Run(step, func(t *testing.T) {
 			begin(t)

@@ -63,7 +63,7 @@ func TestTailOfATurn(t *testing.T) {
 			if code != exitUnreachable {
 				t.Errorf("a watcher ended with %d", code)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(leastLimit):
 			t.Fatal("a watcher outlives the gateway")
 		}
 	}

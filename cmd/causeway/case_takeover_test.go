@@ -175,6 +175,7 @@ func TestTakeoverEndsByTime(t *testing.T) {
 // The gateway dies right after a takeover was judged, and right before: the echo is
 // judged at its return, and nothing leaves before that.
 func TestTakeoverKilled(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"judge.judging:1", "judge.judged:1"} {
 		t.Run(step, func(t *testing.T) {
 			begin(t)

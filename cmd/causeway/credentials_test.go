@@ -67,7 +67,7 @@ func TestDoctorTriesCredentials(t *testing.T) {
 		t.Helper()
 		path := filepath.Join(dir, "causeway.yaml")
 		text := fmt.Sprintf("listen: %q\nadmin: {listen: %q}\nnats: {embedded: {listen: %q}}\nstore: {url: \"sqlite:%s\", reserve: 1MiB}\n%s",
-			closedAddress(t), closedAddress(t), closedAddress(t), filepath.Join(dir, "data"), sampleEndpoint) + fmt.Sprintf(`accounts:
+			freePort(t), freePort(t), freePort(t), filepath.Join(dir, "data"), sampleEndpoint) + fmt.Sprintf(`accounts:
   - {name: shop-a, platform: whatsapp, phone_number_id: %q, access_token: %q, api_base: %q}
   - {name: corp-a, platform: wecom, kind: app, corp_id: %s, agent_id: %d, secret: %q, api_base: %q}
 `, testPhone, waToken, wa.URL(), testCorp, testAgent, wcSecret, wc.URL())

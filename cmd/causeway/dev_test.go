@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -263,6 +264,7 @@ func TestDevLinesIn(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := startSession(t, dir)
 	s.quits()
+	moveListeners(t, filepath.Join(dir, "causeway.yaml"))
 	before, err := os.ReadFile(filepath.Join(dir, "causeway.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -288,16 +290,40 @@ func TestDevLinesIn(t *testing.T) {
 	}
 }
 
+// moveListeners gives a gateway that is not running addresses of the test's own:
+// those that the system gave it may be somebody else's by now.
+func moveListeners(t *testing.T, path string) {
+	t.Helper()
+	cfg, err := config.Load(path, func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, was := range []string{cfg.Listen, cfg.Admin.Listen, cfg.NATS.Embedded.Listen} {
+		text = bytes.ReplaceAll(text, []byte(was), []byte(freePort(t)))
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Without a bot the end of the lines is a failure that says so; nothing stays.
 func TestDevWithoutABot(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a whole gateway")
 	}
+	t.Parallel()
 	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	code, out, errs := execute(t.Context(), "hello\n", "dev")
-	if code != exitFailed || !strings.Contains(errs, "1 message waits for a bot, and none is attached") || !strings.Contains(out, "no bot is attached") {
-		t.Errorf("exit code %d, %s\n%s", code, errs, out)
+	var out, errs bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "dev") // its folder is made where its environment says
+	cmd.Env = append(os.Environ(), childEnv+"=1", "TMPDIR="+temp)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader("hello\n"), &out, &errs
+	code := exitCode(cmd.Run())
+	if code != exitFailed || !strings.Contains(errs.String(), "1 message waits for a bot, and none is attached") || !strings.Contains(out.String(), "no bot is attached") {
+		t.Errorf("exit code %d, %s\n%s", code, errs.String(), out.String())
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -31,6 +31,7 @@ func underLoad(t *testing.T, l *load, limit time.Duration, breaks func(ctx conte
 // The broker's folder is deleted under load: callbacks are answered 200 all the
 // time, and everything is handed out afterwards, in order, by itself.
 func TestBrokerFolderDeletedUnderLoad(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{})
 	w.start("")
 	w.up()
@@ -51,6 +52,7 @@ func TestBrokerFolderDeletedUnderLoad(t *testing.T) {
 // The folder is gone after a crash of the whole process: every head is offered
 // again from the ledger.
 func TestBrokerFolderLostInACrash(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{})
 	w.start("")
 	w.up()
@@ -94,8 +96,9 @@ func (w *world) bot(h worker.Handler, concurrency int) (stop func()) {
 // Nobody takes events until the broker's storage limit is reached: callbacks go
 // on being answered 200, and with a worker everything is handed out in order.
 func TestBrokerStorageLimitReached(t *testing.T) {
-	t.Setenv(storageEnv, "6291456") // 6 MiB for all streams
-	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s}\n"})
+	t.Parallel()
+	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s}\n", account: noPace,
+		env: []string{storageEnv + "=6291456"}}) // 6 MiB for all streams
 	w.start("")
 	w.up()
 	l := &load{w: w, convs: 400, each: 3, pad: 6000}

@@ -55,8 +55,9 @@ func fill(t *testing.T, dir string) (free func()) {
 // The broker's file system is really full and then free again: 200 all the
 // time, everything handed out afterwards in order, no person needed.
 func TestDiskOfBrokerFull(t *testing.T) {
+	t.Parallel()
 	disk := tmpfs(t, "48m")
-	w := newWorld(t, worldOptions{})
+	w := newWorld(t, worldOptions{account: noPace})
 	w.edit(filepath.Join(w.dir, "nats"), filepath.Join(disk, "nats"))
 	w.start("")
 	w.up()
@@ -77,6 +78,7 @@ func TestDiskOfBrokerFull(t *testing.T) {
 // The store's file system is full: 503, and 200 again when there is room,
 // without a restart; what was answered 200 before is all there.
 func TestDiskOfStoreFull(t *testing.T) {
+	t.Parallel()
 	disk := tmpfs(t, "48m")
 	w := newWorld(t, worldOptions{})
 	w.edit(filepath.Join(w.dir, "data"), filepath.Join(disk, "data"))
@@ -103,6 +105,7 @@ func TestDiskOfStoreFull(t *testing.T) {
 // holds its files nobody can remount them read-only, but a disk with an error does:
 // TestDiskOfStoreTurnsReadOnly.)
 func TestDiskOfStoreReadOnly(t *testing.T) {
+	t.Parallel()
 	disk := tmpfs(t, "48m")
 	w := newWorld(t, worldOptions{})
 	w.edit(filepath.Join(w.dir, "data"), filepath.Join(disk, "data"))

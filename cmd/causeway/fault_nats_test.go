@@ -80,6 +80,7 @@ func (w *world) outside() {
 // them: callbacks are answered 200 all the time, and everything is handed out
 // afterwards, in order, by itself.
 func TestBrokerOutsideStoppedUnderLoad(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("streams-lost-%v", lost), func(t *testing.T) {
 			t.Parallel()

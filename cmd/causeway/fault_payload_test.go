@@ -20,6 +20,7 @@ import (
 // them or met the server only later; one that is too large without it is a dead
 // item, and those behind it go on.
 func TestBrokerOutsideTakesLittle(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		most int

@@ -106,6 +106,7 @@ func exitCode(err error) int {
 // written down first, and it stops when it is told to. After the file system is
 // mended everything answered 200 is there and goes its way.
 func TestDiskOfStoreTurnsReadOnly(t *testing.T) {
+	t.Parallel()
 	disk := newLoopDisk(t)
 	w := newWorld(t, worldOptions{})
 	w.edit(filepath.Join(w.dir, "data"), filepath.Join(disk.dir, "data"))

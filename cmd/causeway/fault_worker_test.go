@@ -103,7 +103,7 @@ func TestWorkerFrozen(t *testing.T) {
 // the later one of its conversation.
 func TestWorkerLeaves(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 30s, tries: 1}\n"})
+	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 10m, tries: 1}\n"})
 	w.start("")
 	w.up()
 	began := make(chan string, 10)
@@ -126,7 +126,7 @@ func TestWorkerLeaves(t *testing.T) {
 			if got != want {
 				t.Errorf("the next worker got %q, want %q", got, want)
 			}
-		case <-time.After(20 * time.Second): // before ack_wait
+		case <-time.After(leastLimit): // long before ack_wait
 			t.Fatalf("%q was not handed back", want)
 		}
 	}

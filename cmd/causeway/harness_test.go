@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -52,6 +50,10 @@ type process struct {
 	done chan struct{} // closed when it ended
 }
 
+// noPace is worldOptions.account of those with more messages than WhatsApp's pace lets
+// through in a moment.
+const noPace = `pace: {account: "0", pair: "0"}, `
+
 type worldOptions struct {
 	dir    string // default t.TempDir()
 	apps   string // YAML of the applications; default: the built-in echo
@@ -63,6 +65,8 @@ type worldOptions struct {
 	endpoints, accounts string
 	// account is more of the line of shop-a, such as "takeover: 3s, ".
 	account string
+	// env is more of the environment of its processes.
+	env []string
 	// loop is what stops loops; default none: customers of tests are machines.
 	loop string
 }
@@ -75,7 +79,7 @@ func newWorld(t *testing.T, o worldOptions) *world {
 	if o.dir == "" {
 		o.dir = t.TempDir()
 	}
-	w := &world{t: t, dir: o.dir}
+	w := &world{t: t, dir: o.dir, env: o.env}
 	var err error
 	w.wa, err = whatsapptest.New(whatsapptest.Options{
 		AppSecret: testSecret, AccessToken: "access-token-1", PhoneNumberID: testPhone, WABAID: "900000000000001",
@@ -149,26 +153,6 @@ func (w *world) edit(old, new string) {
 		w.t.Fatalf("the configuration does not hold %q", old)
 	}
 	w.write(strings.ReplaceAll(string(b), old, new))
-}
-
-var portsGiven sync.Map // by freePort, to every test of this process
-
-// freePort is below the ports that systems give to outgoing connections, so that
-// none of the many in a test takes it before the gateway does.
-func freePort(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 15_000+rand.IntN(15_000))) //nolint:gosec // a port is no secret
-		if err != nil {
-			continue
-		}
-		_ = l.Close()
-		if _, taken := portsGiven.LoadOrStore(l.Addr().String(), true); !taken { // somebody may not listen on it yet
-			return l.Addr().String()
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }
 
 // Write takes what the gateway says.
@@ -245,9 +229,14 @@ func (w *world) up() {
 	})
 }
 
+// leastLimit is how long a test waits at least for what must come. A limit ends a test
+// that would hang, it measures nothing: the machine may be busy with other things.
+const leastLimit = 2 * time.Minute
+
 // until polls a condition of another process; there is no signal to wait for.
 func (w *world) until(limit time.Duration, what string, ok func() bool) {
 	w.t.Helper()
+	limit = max(limit, leastLimit)
 	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {

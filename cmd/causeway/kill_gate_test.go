@@ -82,6 +82,7 @@ func plainHandle(ctx context.Context, nc *nats.Conn, m jetstream.Msg, naks bool)
 // events that are too old for their turn. Each is one dead letter, and the
 // conversation goes on, though the worker of the buried event never lets go.
 func TestKillAroundTheGatesDeadLetter(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, app, reason string
 		naks, stale       bool

@@ -35,6 +35,7 @@ func (w *world) dies(p *process, at string) {
 // follows. None is lost, none is a second event, though the platform delivers each
 // of them once more, and the replies come in the order the callbacks came.
 func TestKillWhileReadmitting(t *testing.T) {
+	t.Parallel()
 	const wrong = "wrong-secret-000000000000000000"
 	for _, step := range steps("readmit.") {
 		for _, n := range []int{1, 7} {
@@ -136,6 +137,7 @@ func (w *world) once(callbacks int) {
 // ends it. What came meanwhile is live and no part of it; no event of the run is
 // there twice, and replies are held until they are released.
 func TestKillWhileReplaying(t *testing.T) {
+	t.Parallel()
 	for _, step := range steps("replay.") {
 		for _, n := range []int{1, 7} {
 			if step == "replay.ending" && n > 1 {

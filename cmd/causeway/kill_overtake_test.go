@@ -15,6 +15,7 @@ import (
 // them is lost or answered twice, and the customers of the large one who wrote again
 // are answered in the order of archiving.
 func TestKillWhileOvertaking(t *testing.T) {
+	t.Parallel()
 	const convs, each, others = 10, 25, 4
 	for _, at := range []string{"relay.overtaking:1", "relay.overtook:1", "relay.committed:1", "relay.committed:2"} {
 		t.Run(at, func(t *testing.T) {

@@ -71,6 +71,7 @@ func (r *resultReceiver) config() string {
 // The process dies while it posts a result, or before it notes that it did. After the
 // restart the receiver has every result of every message, in order.
 func TestKillWhileTellingResults(t *testing.T) {
+	t.Parallel()
 	for _, step := range steps("results.") {
 		t.Run(step, func(t *testing.T) {
 			begin(t)
@@ -127,6 +128,7 @@ func rankOf(result string) int {
 // The process dies between two slices of a change of many, or right after one. What is
 // done is done and in the audit; the same command does the rest, and nothing leaves.
 func TestKillWhileChangingTheQueue(t *testing.T) {
+	t.Parallel()
 	for _, step := range steps("queue.") {
 		t.Run(step, func(t *testing.T) {
 			begin(t)

@@ -20,6 +20,7 @@ import (
 // behind it: the bucket has what the rows have, of every conversation, and nothing
 // older afterwards.
 func TestKillWhilePublishingStates(t *testing.T) {
+	t.Parallel()
 	for _, step := range steps("states.") {
 		for _, n := range []int{1, 2} {
 			t.Run(fmt.Sprintf("%s/%d", step, n), func(t *testing.T) {

@@ -265,6 +265,7 @@ func TestBoundariesAreTheCodes(t *testing.T) {
 // The process dies at every boundary of the way of a callback, and is started
 // again.
 func TestKillAtEveryBoundary(t *testing.T) {
+	t.Parallel()
 	for _, step := range boundaries() {
 		for _, n := range []int{1, 7} {
 			t.Run(fmt.Sprintf("%s/%d", step, n), func(t *testing.T) {
@@ -298,9 +299,13 @@ func TestKillAtEveryBoundary(t *testing.T) {
 
 // The process dies at random moments under load, again and again.
 func TestKillAtRandom(t *testing.T) {
+	t.Parallel()
 	for i := range *killRandom {
 		seed := *killSeed + uint64(i) //nolint:gosec // a small count
-		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) { killAtRandom(t, seed) })
+		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) {
+			t.Parallel()
+			killAtRandom(t, seed)
+		})
 	}
 }
 

@@ -42,7 +42,7 @@ func localReportOf(t *testing.T, args ...string) (admin.Report, ran) {
 func localConfig(t *testing.T) string {
 	t.Helper()
 	return fmt.Sprintf("listen: %q\nadmin: {listen: %q}\nnats: {embedded: {listen: %q}}\nstore: {url: \"sqlite:data\", reserve: 1MiB}\n%s",
-		closedAddress(t), closedAddress(t), closedAddress(t), sampleEndpoint)
+		freePort(t), freePort(t), freePort(t), sampleEndpoint)
 }
 
 func TestLocalDoctorFindsNothingElse(t *testing.T) {
@@ -75,7 +75,7 @@ func TestLocalDoctorNamesThePortsOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	inFolder(t, map[string]string{"causeway.yaml": fmt.Sprintf("listen: %q\nadmin: {listen: %q}\n%s", l.Addr(), closedAddress(t), sampleEndpoint)})
+	inFolder(t, map[string]string{"causeway.yaml": fmt.Sprintf("listen: %q\nadmin: {listen: %q}\n%s", l.Addr(), freePort(t), sampleEndpoint)})
 	r, _ := localReportOf(t)
 	f := finding(t, r, "the port is in use")
 	if f.Level != "error" || !strings.Contains(f.Name, "listen "+l.Addr().String()) {

@@ -22,6 +22,10 @@ const (
 	killEnv  = "CAUSEWAY_TEST_KILL"
 	// storageEnv limits the embedded broker's storage, in bytes.
 	storageEnv = "CAUSEWAY_TEST_STORAGE"
+	// laterEnv is how far the process's clock is ahead, so that what waits for an hour
+	// is due; callEnv in place of testCallTimeout.
+	laterEnv = "CAUSEWAY_TEST_LATER"
+	callEnv  = "CAUSEWAY_TEST_CALL"
 )
 
 // testCallTimeout is how long a call of the gateways may take.
@@ -32,9 +36,9 @@ const standsStill = ":stop"
 func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
 		flag.Parse()
-		// Whole gateways mostly wait, so more of them run at once than there are cores.
+		// Whole gateways mostly wait, so many more of them run at once than there are cores.
 		if p := flag.Lookup("test.parallel"); p.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-			_ = flag.Set(p.Name, strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+			_ = flag.Set(p.Name, strconv.Itoa(5*runtime.GOMAXPROCS(0)))
 		}
 		os.Exit(m.Run())
 	}
@@ -47,12 +51,28 @@ func TestMain(m *testing.M) {
 		os.Exit(runNATS(conf)) //nolint:gocritic // the process ends here, nothing is left to stop
 	}
 	c := &cli{stdio: stdio{in: os.Stdin, out: os.Stdout, err: os.Stderr}, tune: func(o *appOptions) {
-		o.CallTimeout = testCallTimeout
+		o.CallTimeout = duration(callEnv, testCallTimeout)
+		if later := duration(laterEnv, 0); later != 0 {
+			o.Now = func() time.Time { return time.Now().Add(later) }
+		}
 		o.UnknownWait = func(string, string) time.Duration { return 3 * time.Second }
 		o.Boundary = suicide(os.Getenv(killEnv))
 		o.MaxStorage, _ = strconv.ParseInt(os.Getenv(storageEnv), 10, 64)
 	}}
 	os.Exit(c.run(ctx, os.Args[1:])) //nolint:gocritic // the process ends here, nothing is left to stop
+}
+
+// duration reads one of the environment.
+func duration(name string, otherwise time.Duration) time.Duration {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		panic(err)
+	}
+	return d
 }
 
 // suicide returns the hook that kills this process at a boundary, or, when the spec

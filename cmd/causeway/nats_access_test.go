@@ -43,7 +43,7 @@ func connectAs(t *testing.T, url, user, password string, options ...nats.Option)
 func (c *natsAs) may(t *testing.T, subject, body string) bool {
 	t.Helper()
 	answered := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), leastLimit)
 	defer cancel()
 	go func() {
 		_, err := c.RequestWithContext(ctx, subject, []byte(body))
@@ -174,6 +174,7 @@ func (w *world) works(t *testing.T, o worker.Options) {
 // Without users in the configuration each application has one of its own, and the
 // embedded server shows the certificate it is given.
 func TestOwnUsersOfTheEmbeddedServer(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo}\n  - {name: audit, replies: false}\n"})
 	ca := issue(t, nil, "an authority", time.Now().Add(time.Hour), 0)
 	cert, key := issue(t, ca, "localhost", time.Now().Add(time.Hour), x509.ExtKeyUsageServerAuth).write(t, w.dir, "nats")

@@ -89,7 +89,7 @@ func TestObserversOfTheREADME(t *testing.T) {
 		if !errors.Is(err, nats.ErrPermissionViolation) {
 			t.Errorf("refused with %v", err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(leastLimit):
 		t.Error("an observer may publish answers")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,22 +14,8 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// closedAddress is an address of this machine where nothing listens.
-func closedAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return addr
-}
-
 func TestUnreachableGateway(t *testing.T) {
-	addr := closedAddress(t)
+	addr := freePort(t)
 	for _, args := range [][]string{
 		{"apps"}, {"archive", "ls"}, {"dead", "requeue", sampleDead, sampleDead2}, {"replay", "--sealed"}, {"sums"}, {"adopt", "--yes"},
 		{"send", "--account", "a", "--to", "phone:491510000000", "hello"},

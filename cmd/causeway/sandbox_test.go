@@ -36,7 +36,7 @@ func startSandbox(t *testing.T, args ...string) sandboxCredentials {
 			if code != exitOK {
 				t.Errorf("exit code %d: %s", code, errs.String())
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(leastLimit):
 			t.Error("did not stop")
 		}
 	})

@@ -31,6 +31,7 @@ var (
 //
 //	go test ./cmd/causeway -run TestSoak -soak.events=50000 -timeout 3h
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	for name, o := range map[string]soakOptions{
 		"uniform": {sizes: uniformSizes}, "zipf": {sizes: zipfSizes}, "cluster": {sizes: zipfSizes, cluster: true},
 	} {

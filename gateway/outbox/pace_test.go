@@ -240,7 +240,7 @@ func TestTooOld(t *testing.T) {
 			return gateway.Outcome{Kind: gateway.OutcomeAccepted}
 		})
 		r.answered("1", "a", "b")
-		time.Sleep(48 * time.Hour)
+		time.Sleep(4 * r.retry.MaxAge)
 		r.settle()
 		dead := r.dead()
 		if len(dead) != 1 || dead[0].Reason != gateway.ReasonExpired || dead[0].Detail != "190" {

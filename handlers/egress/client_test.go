@@ -15,14 +15,7 @@ import (
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := "http://" + closed.Addr().String() + "/send?access_token=" + secret
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	nobody := "http://" + refusing(t) + "/send?access_token=" + secret
 	overTLS := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(overTLS.Close)
 

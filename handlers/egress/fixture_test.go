@@ -55,6 +55,19 @@ func newPeer(t *testing.T, script func(n int, c *peerConn)) *peer {
 	return p
 }
 
+// refusing is an address at which nobody listens while the test lasts: the near end
+// of a connection, where nobody else can.
+func refusing(t *testing.T) string {
+	t.Helper()
+	far := newPeer(t, func(_ int, c *peerConn) { c.readRequest() })
+	near, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", far.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = near.Close() }) // before the far end waits for it
+	return near.LocalAddr().String()
+}
+
 func (p *peer) url() string { return "http://" + p.Addr().String() + "/send?access_token=" + secret }
 
 // requests counts how often a text was received, over all connections.

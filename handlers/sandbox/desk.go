@@ -112,14 +112,21 @@ func (d *Desk) wait(r *http.Request, fs []Fault) bool {
 	var total time.Duration
 	for _, f := range fs {
 		total += time.Duration(f.DelayMS) * time.Millisecond
+		if f.Until != nil && !until(d, r, f.Until) {
+			return false
+		}
 	}
 	if total == 0 {
 		return true
 	}
 	t := time.NewTimer(total)
 	defer t.Stop()
+	return until(d, r, t.C)
+}
+
+func until[T any](d *Desk, r *http.Request, end <-chan T) bool {
 	select {
-	case <-t.C:
+	case <-end:
 		return true
 	case <-r.Context().Done():
 	case <-d.Closed:

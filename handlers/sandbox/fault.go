@@ -43,6 +43,8 @@ type Fault struct {
 	Stage Stage `json:"stage"`
 	// DelayMS waits, in milliseconds.
 	DelayMS int64 `json:"delay_ms,omitempty"`
+	// Until waits until it is closed, for use in process.
+	Until <-chan struct{} `json:"-"`
 	// Status answers with this HTTP status; with Code 0 and a status other
 	// than 200 the body is not the platform's.
 	Status int `json:"status,omitempty"`
@@ -111,7 +113,7 @@ func (fs *Faults) Add(f Fault) (string, error) {
 		return "", errors.New("fail_code and no_statuses need stage after")
 	case f.FailAfterSent && f.FailCode == 0:
 		return "", errors.New("fail_after_sent needs fail_code")
-	case !f.ends() && f.DelayMS == 0 && f.FailCode == 0 && !f.NoStatuses:
+	case !f.ends() && f.DelayMS == 0 && f.Until == nil && f.FailCode == 0 && !f.NoStatuses:
 		return "", errors.New("one of delay_ms, status, code, drop, fail_code, no_statuses must be set")
 	}
 	fs.mu.Lock()
