@@ -119,9 +119,10 @@ func (b *ledgerBook) lost(c *conn) (err error) {
 		return err
 	}
 	b.stored = b.numbers()
-	// Ids decide between messages that are due at one moment.
+	// Ids decide between messages that are due at one moment. Within a millisecond they
+	// begin at random, so ours begin with the next one.
 	_, err = c.one("SELECT id FROM message ORDER BY row DESC LIMIT 1", func(r row) {
-		b.lastMS = max(b.lastMS, uint64(max(madeAt(r.str(0)).UnixMilli(), 0)))
+		b.lastMS = max(b.lastMS, uint64(max(madeAt(r.str(0)).UnixMilli(), 0))+1)
 	})
 	return err
 }
