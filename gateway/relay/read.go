@@ -186,7 +186,9 @@ var errTooLarge = errors.New("the item is larger than an event may be") //nolint
 
 // content renders what an event says. One that the broker would refuse stays
 // refused for ever, and would hold its conversation and all copies behind it;
-// the raw part is in the archive, so it can be left out.
+// the raw part is in the archive, so it can be left out. The design lets workers ask
+// for it on cw.get.<app>; nobody answers there, since a broker that does not take it
+// in an event would not take it in an answer either.
 func (r *Relay) content(c *gateway.Content) ([]byte, error) {
 	most := r.o.MaxContent()
 	if most <= 0 {

@@ -39,7 +39,6 @@ func (a *Access) Rights() Rights {
 			"$JS.ACK."+name+"."+app+".>",
 			"$JS.ACK.*.*."+name+"."+app+".>",
 			"cw.reply."+app+".>",
-			"cw.get."+app,
 			CurrentSubject(app),
 		)
 	}
