@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -23,7 +24,7 @@ type model struct {
 	waited  int                          // messages found behind another conversation
 	from    int                          // the first customer of those who write at present
 	waiting map[string][]gateway.Pending // by application and conversation, in order
-	dead    map[string]int
+	dead    []string                     // letters that may come back, by age
 	app     map[string]gateway.AppSums
 	items   map[gateway.ItemState]int64
 	out     map[string][]*sent // by conversation, in order
@@ -49,7 +50,7 @@ func modelRandom(w *world) {
 	const seed = 20260301
 	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a seeded test must repeat itself
 	m := &model{world: w, r: r, known: map[string]bool{}, lastSeq: map[string]int64{}, conv: map[string]string{}, into: map[string]string{},
-		waiting: map[string][]gateway.Pending{}, dead: map[string]int{}, app: map[string]gateway.AppSums{},
+		waiting: map[string][]gateway.Pending{}, app: map[string]gateway.AppSums{},
 		items: map[gateway.ItemState]int64{}, out: map[string][]*sent{}, keys: map[string]keyed{}}
 	m.run()
 }
@@ -135,8 +136,9 @@ func (m *model) relaySome() {
 	}
 }
 
-// pick returns a random key; sorted, so that a seed is a run.
-func pick[V any](r *rand.Rand, from map[string]V, ok func(V) bool) (string, bool) {
+// pick returns a random key, of which each is or ends with a conversation. They stand
+// by age, so that a seed is a run: the ids of conversations are others in every store.
+func pick[V any](m *model, from map[string]V, ok func(V) bool) (string, bool) {
 	var keys []string
 	for k, v := range from {
 		if ok(v) {
@@ -146,12 +148,28 @@ func pick[V any](r *rand.Rand, from map[string]V, ok func(V) bool) (string, bool
 	if len(keys) == 0 {
 		return "", false
 	}
-	slices.Sort(keys)
-	return keys[r.IntN(len(keys))], true
+	slices.SortFunc(keys, func(a, b string) int { return cmp.Or(cmp.Compare(m.place(a), m.place(b)), cmp.Compare(a, b)) })
+	return keys[m.r.IntN(len(keys))], true
+}
+
+// place is how many conversations are older than that of a key.
+func (m *model) place(key string) int {
+	return slices.Index(m.age, key[strings.LastIndexByte(key, '/')+1:])
+}
+
+// buried returns a random dead letter.
+func (m *model) buried() (string, bool) {
+	if len(m.dead) == 0 {
+		return "", false
+	}
+	i := m.r.IntN(len(m.dead))
+	id := m.dead[i]
+	m.dead = slices.Delete(m.dead, i, i+1)
+	return id, true
 }
 
 func (m *model) answerOne() {
-	key, ok := pick(m.r, m.waiting, func(ps []gateway.Pending) bool { return len(ps) > 0 })
+	key, ok := pick(m, m.waiting, func(ps []gateway.Pending) bool { return len(ps) > 0 })
 	if !ok {
 		return
 	}
@@ -196,9 +214,9 @@ func (m *model) answerOne() {
 			ps[j].Tries, ps[j].NextAt, ps[j].Round = d.Tries, d.NextAt, ps[j].Round+1
 		}
 	case gateway.EventDead:
-		m.dead[s.Dead] = 1
+		m.dead = append(m.dead, s.Dead)
 		for _, also := range s.Also {
-			m.dead[also.Dead] = 1
+			m.dead = append(m.dead, also.Dead)
 		}
 		a.Pending -= n
 		a.Dead += n
@@ -234,7 +252,7 @@ func (m *model) take(conv string, replies []gateway.Reply) {
 }
 
 func (m *model) sendOne() {
-	conv, ok := pick(m.r, m.out, func(ms []*sent) bool { return slices.ContainsFunc(ms, func(s *sent) bool { return s.open }) })
+	conv, ok := pick(m, m.out, func(ms []*sent) bool { return slices.ContainsFunc(ms, func(s *sent) bool { return s.open }) })
 	if !ok {
 		return
 	}
@@ -304,11 +322,10 @@ func (m *model) sendOne() {
 }
 
 func (m *model) requeueOne() {
-	id, ok := pick(m.r, m.dead, func(n int) bool { return n == 1 })
+	id, ok := m.buried()
 	if !ok {
 		return
 	}
-	delete(m.dead, id)
 	d, err := m.l.DeadLetter(m.ctx, id)
 	m.must(err)
 	a := m.app[d.App]

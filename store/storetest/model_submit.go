@@ -10,7 +10,7 @@ import (
 // submitOne writes first, in a conversation that is known by one of its ids, under a
 // key that may have been used.
 func (m *model) submitOne() {
-	conv, ok := pick(m.r, m.lastSeq, func(int64) bool { return true })
+	conv, ok := pick(m, m.lastSeq, func(int64) bool { return true })
 	if !ok {
 		return
 	}
@@ -45,7 +45,7 @@ type keyed struct{ digest, id string }
 
 // cancelOne takes back one of the messages whose ids are known, if it waits.
 func (m *model) cancelOne() {
-	conv, ok := pick(m.r, m.out, func(ms []*sent) bool { return len(ms) > 0 })
+	conv, ok := pick(m, m.out, func(ms []*sent) bool { return len(ms) > 0 })
 	if !ok {
 		return
 	}
