@@ -77,7 +77,7 @@ func openFile(path string, cacheKiB int, readers int) (f files, err error) {
 	if f.r, err = openPool(path, readers); err != nil {
 		return f, err
 	}
-	f.db, err = os.OpenFile(path, os.O_RDWR, 0)
+	f.db, err = os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // the store's own file
 	return f, err
 }
 
