@@ -48,6 +48,17 @@ func (c *Call) Key() string {
 	return c.Text
 }
 
+// gaveUp is how long it takes at most until the end of a connection is noticed.
+const gaveUp = 200 * time.Millisecond
+
+// over is the earliest time at which the caller may have done with a call that ended.
+func (c *Call) over() time.Time {
+	if c.Status == 0 && (c.Code == "gone" || c.Code == string(DropHang)) {
+		return c.End.Add(-min(gaveUp, c.End.Sub(c.Start)))
+	}
+	return c.End
+}
+
 // Overlap is two calls for one recipient that ran at the same time.
 type Overlap struct {
 	First  Call `json:"first"`
@@ -136,7 +147,8 @@ func (l *CallLog) Accepted() map[string]int {
 
 // Overlaps finds calls of one account for one recipient that ran at the same
 // time. A gateway that sends one message of a conversation at a time has none.
-// A call that still runs lasts until now.
+// A call that still runs lasts until now; one that its caller gave up ended at most
+// gaveUp before that was noticed.
 func (l *CallLog) Overlaps() []Overlap {
 	type chat struct{ account, to string }
 	byChat := make(map[chat][]Call)
@@ -151,7 +163,7 @@ func (l *CallLog) Overlaps() []Overlap {
 		sort.SliceStable(calls, func(i, j int) bool { return calls[i].Start.Before(calls[j].Start) })
 		last := calls[0] // the one that ends last so far
 		for _, c := range calls[1:] {
-			if last.End.IsZero() || c.Start.Before(last.End) {
+			if last.End.IsZero() || c.Start.Before(last.over()) {
 				found = append(found, Overlap{last, c})
 			}
 			if !last.End.IsZero() && (c.End.IsZero() || c.End.After(last.End)) {

@@ -52,6 +52,15 @@ func TestOverlaps(t *testing.T) {
 		}
 		return c
 	}
+	hung := func(from, until int) Call {
+		c := call("n", "a", from, until)
+		c.Code = string(DropHang)
+		return c
+	}
+	soon := func(c Call, after time.Duration) Call {
+		c.Start, c.End = c.Start.Add(after), c.End.Add(after)
+		return c
+	}
 	tests := map[string]struct {
 		calls []Call
 		want  int
@@ -64,6 +73,8 @@ func TestOverlaps(t *testing.T) {
 		"a long one over two":      {[]Call{call("n", "a", 1, 9), call("n", "a", 2, 3), call("n", "a", 4, 5)}, 2},
 		"the first still runs":     {[]Call{call("n", "a", 1, 0), call("n", "a", 2, 3), call("n", "a", 4, 5)}, 2},
 		"the last one still runs":  {[]Call{call("n", "a", 1, 2), call("n", "a", 2, 0)}, 0},
+		"a caller gave up":         {[]Call{hung(1, 5), soon(call("n", "a", 5, 6), -2*time.Millisecond)}, 0},
+		"it had not yet given up":  {[]Call{hung(1, 5), call("n", "a", 4, 6)}, 1},
 		"calls without recipients": {[]Call{call("n", "", 1, 9), call("n", "", 2, 3)}, 0},
 	}
 	for name, tt := range tests {
