@@ -19,7 +19,12 @@ type Conversation struct {
 	LastHumanAt *time.Time `json:"last_human_at"`
 	// State is who looks after the customer, chat or session, by the events that
 	// came; nil where none told.
-	State    *State                `json:"state,omitempty"`
+	State *State `json:"state,omitempty"`
+	// Holds are what stops it now: itself, its account, an application that something of
+	// it waits for, or replies.
+	Holds []Brake `json:"holds,omitempty"`
+	// Offers are its events that are out with applications now.
+	Offers   []ConversationOffer   `json:"offers,omitempty"`
 	Events   []ConversationEvent   `json:"events"`
 	Messages []ConversationMessage `json:"messages"`
 }
@@ -48,6 +53,37 @@ type ConversationEvent struct {
 	States     map[string]EventState `json:"states,omitempty"` // by application
 	// Verdicts are how it ended, by application.
 	Verdicts map[string]EventVerdict `json:"verdicts,omitempty"`
+	// Tries are those that failed, in order; Waits what it waits for, by application.
+	Tries []EventTry           `json:"tries,omitempty"`
+	Waits map[string]EventWait `json:"waits,omitempty"`
+	// Text is there only for those who asked and may.
+	Text string `json:"text,omitempty"`
+}
+
+// EventTry is a try of an application that failed, with the worker's error. Try counts
+// from 1, and anew behind a requeue.
+type EventTry struct {
+	App    string    `json:"app"`
+	Try    int       `json:"try"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason"`
+	Error  string    `json:"error,omitempty"`
+}
+
+// EventWait is how an event waits for an application: with so many tries spent, and not
+// before NextAt.
+type EventWait struct {
+	Tries  int        `json:"tries"`
+	NextAt *time.Time `json:"next_at,omitempty"`
+}
+
+// ConversationOffer is what is out with an application: its delivery is in the stream,
+// and With a worker when one was handed it.
+type ConversationOffer struct {
+	App      string `json:"app"`
+	Delivery string `json:"delivery"`
+	Round    int    `json:"round"`
+	With     bool   `json:"with_worker"`
 }
 
 // EventVerdict is how an event ended for an application.
@@ -69,6 +105,8 @@ type ConversationMessage struct {
 	Failed   *Problem     `json:"failed,omitempty"`
 	Attempts int          `json:"attempts"`
 	DueAt    time.Time    `json:"due_at"`
+	// Text is there only for those who asked and may.
+	Text string `json:"text,omitempty"`
 	// Calls are the attempts to send it, oldest first.
 	Calls []MessageCall `json:"calls,omitempty"`
 	// Statuses are the distinct transitions seen, with the platform's time.

@@ -86,6 +86,16 @@ type DeadConv struct {
 // then.
 type DeadMoved struct{ Moved, Skipped int }
 
+// Reburied is what another try made of dead letters of items and payloads that the
+// ledger refused to take when they were due.
+type Reburied struct {
+	Buried   []DeadLetter
+	Released []Brake // conversations that waited for them and go on
+	Refused  int     // again
+	// Next is when the next one is to be tried; zero when none is owed.
+	Next time.Time
+}
+
 // Requeued is what a requeue set moving.
 type Requeued struct {
 	Pending *Pending // an event waits again

@@ -71,3 +71,23 @@ type Result struct {
 	// Callback names the receiver that is told, instead of all.
 	Callback string
 }
+
+// Judged is what one look at parked evidence did.
+type Judged struct {
+	// Done counts what was decided and what was let go of; 0: nothing is to be done
+	// before Next, zero for none.
+	Done int
+	Next time.Time
+	// Woken are conversations whose head may have moved, Taken those that a colleague
+	// took over.
+	Woken, Taken []string
+}
+
+// Told is a change of a message for those who watch, with the dead letter that was made
+// of it, or an empty id.
+type Told struct {
+	Change
+	Dead   string
+	Reason string // of the dead letter
+	Tries  int
+}

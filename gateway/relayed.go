@@ -127,8 +127,12 @@ type RelayResult struct {
 	Media      int // files to be fetched
 	States     int // notes that were kept
 	Ended      int // takeovers that are over, by the end of a session
-	// Braked are conversations that were stopped as loops.
-	Braked []Brake
+	// Braked are conversations that were stopped, as loops or since a dead letter of
+	// theirs was refused; Released those that go on, since it is not owed any more.
+	Braked, Released []Brake
+	// Unburied are the dead letters of items and payloads that were refused; their ID
+	// is empty. See Reburied.
+	Unburied []DeadLetter
 	// LastN is the highest N given: the Events made here are the last ones up to it.
 	LastN int64
 	// Buried are the dead letters made, of items and payloads.

@@ -26,6 +26,8 @@ type TailLine struct {
 	Reason string `json:"reason,omitempty"`
 	Tries  int    `json:"tries,omitempty"`
 	Build  string `json:"build,omitempty"`
+	// By is what told it, as Change.By.
+	By     string `json:"by,omitempty"`
 	TookMS int64  `json:"took_ms,omitempty"`
 	// Missed is how many lines its reader was too slow for, or were not kept.
 	Missed int64 `json:"missed,omitempty"`
@@ -42,6 +44,8 @@ const (
 	TailSettled   TailWhat = "settled"   // an event has its verdict, or is tried again
 	TailLate      TailWhat = "late"      // an answer came to an event that had its verdict
 	TailAttempted TailWhat = "attempted" // a message was tried to be sent
+	TailMessage   TailWhat = "message"   // a message is in another state, beside an attempt: a status, an end of time, a hold
+	TailJudged    TailWhat = "judged"    // an echo is ours, a colleague's or another's
 	TailDead      TailWhat = "dead"      // something was given up
 	TailMissed    TailWhat = "missed"    // lines are not here
 )

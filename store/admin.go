@@ -49,6 +49,10 @@ type AdminLedger interface {
 	// skipped and holds no other. moved is told of each slice after its commit.
 	RequeueAll(ctx context.Context, q DeadQuery, by string, now time.Time, moved func([]gateway.Requeued)) (gateway.DeadMoved, error)
 	DropAll(ctx context.Context, q DeadQuery, by, note string, now time.Time) (gateway.DeadMoved, error)
+	// Told lists changes of messages behind n, in order of N, each with the open dead
+	// letter that was made of it; last is how far it looked. n < 0: none, last is the
+	// newest.
+	Told(ctx context.Context, n int64, limit int) (list []gateway.Told, last int64, err error)
 	// ReadAgain queues payloads to be read again (sealed, dead, no account).
 	ReadAgain(ctx context.Context, rows []gateway.AgainRow, by string, now time.Time) error
 	// Sealed lists positions of sealed payloads, oldest first, after pos.
@@ -60,6 +64,8 @@ type AdminLedger interface {
 	Audit(ctx context.Context, e gateway.AuditEntry) error
 	AuditLog(ctx context.Context, limit int) ([]gateway.AuditEntry, error)
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
+	// ConversationTexts fills in the texts of what Conversation returned.
+	ConversationTexts(ctx context.Context, conv *gateway.Conversation) error
 	// Conversations lists conversations; next is where the following page begins, 0
 	// for none. See ConversationList for what each list holds and costs.
 	Conversations(ctx context.Context, q ConversationQuery) (list []gateway.ListedConversation, next int64, err error)

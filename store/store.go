@@ -145,6 +145,14 @@ type RelayLedger interface {
 	// that are relayed already. With Held, payloads are relayed behind the position
 	// and are known again by their state, in turn too; see gateway.RelayBatch.
 	Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error)
+	// A dead letter that is refused (not by a file that takes nothing) is owed: counted
+	// as unburied, and the conversation of its item is stopped, BrakeConversation with
+	// ReasonNotBuried. An item without one and a payload hold nobody.
+	//
+	// BuryAgain tries owed letters that are due, at most 100, durable; those refused
+	// again wait twice as long, 5 minutes at most. A conversation that nothing is owed
+	// in goes on, unless a person stopped it. To read an item again forgives its letter.
+	BuryAgain(ctx context.Context, due, now time.Time) (gateway.Reburied, error)
 	// Again lists payloads to be read again, oldest first.
 	Again(ctx context.Context, limit int) ([]gateway.AgainRow, error)
 	// StartRun records a replay, durable; false when the run exists already.
@@ -227,6 +235,9 @@ type GateLedger interface {
 	// with a zero Since forgets it.
 	Breakers(ctx context.Context) ([]gateway.Breaker, error)
 	SetBreaker(ctx context.Context, b gateway.Breaker) error
+	// InTakeover says which of the conversations a colleague has at now, those that are
+	// part of one included.
+	InTakeover(ctx context.Context, convs []string, now time.Time) (map[string]bool, error)
 	// Blocked counts, by application, pending events that hold their conversation.
 	Blocked(ctx context.Context) (map[string]int64, error)
 	// Merges lists the conversations that became part of another one and have
@@ -331,10 +342,8 @@ type OutboxLedger interface {
 	// the customer's session with a colleague ended (StateNote, or a transfer of ours);
 	// what was written before those two takes nothing afterwards.
 	// Rows that stay parked are not looked at again before something about them
-	// changed or their deadline passed. woken are conversations whose head may
-	// have moved; next is the next deadline, zero for none.
-	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover,
-	) (done int, woken []string, next time.Time, err error)
+	// changed or their deadline passed; Next is the next deadline.
+	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover) (gateway.Judged, error)
 }
 
 // AccountLedger keeps which accounts are stopped, and how much of their pace is spent.

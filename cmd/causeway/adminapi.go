@@ -165,7 +165,18 @@ func (x adminAPI) Conversations(ctx context.Context, q store.ConversationQuery) 
 
 // Conversation returns one conversation.
 func (x adminAPI) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
-	return x.a.ledger.Conversation(ctx, conv, limit)
+	c, err := x.a.ledger.Conversation(ctx, conv, limit)
+	if err != nil {
+		return nil, err
+	}
+	x.a.brakes.holds(c)
+	c.Offers = x.a.broker.offers(ctx, c)
+	return c, nil
+}
+
+// ConversationTexts fills in what was said.
+func (x adminAPI) ConversationTexts(ctx context.Context, c *gateway.Conversation) error {
+	return x.a.ledger.ConversationTexts(ctx, c)
 }
 
 // FindConversation resolves an identity as the relay does. WeCom compares user

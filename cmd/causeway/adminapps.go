@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -114,6 +116,37 @@ func kindNames(kinds []gateway.Kind) []string {
 	out := make([]string, len(kinds))
 	for i, k := range kinds {
 		out[i] = string(k)
+	}
+	return out
+}
+
+// offers are the events of a conversation that are out with the applications which
+// something of it waits for; what a gate does not tell in time is left out.
+func (b *broker) offers(ctx context.Context, c *gateway.Conversation) (out []gateway.ConversationOffer) {
+	if b.State().Word != "ok" {
+		return nil
+	}
+	asked := map[string]<-chan *gateway.ConversationOffer{}
+	for i := range c.Events {
+		for app := range c.Events[i].Waits {
+			if g := b.gates[app]; g != nil && asked[app] == nil {
+				asked[app] = g.Offer(c.Conv)
+			}
+		}
+	}
+	limit := time.NewTimer(statsWait)
+	defer limit.Stop()
+	for _, app := range slices.Sorted(maps.Keys(asked)) {
+		select {
+		case offer := <-asked[app]:
+			if offer != nil {
+				out = append(out, *offer)
+			}
+		case <-limit.C:
+			return out
+		case <-ctx.Done():
+			return out
+		}
 	}
 	return out
 }

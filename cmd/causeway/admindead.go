@@ -40,7 +40,10 @@ func (x adminAPI) Requeue(ctx context.Context, id, by string) error {
 
 // RequeueAll requeues what the query selects.
 func (x adminAPI) RequeueAll(ctx context.Context, q store.DeadQuery, by string) (gateway.DeadMoved, error) {
-	done, err := x.a.ledger.RequeueAll(ctx, q, by, x.a.o.Now(), x.a.requeued)
+	done, err := x.a.ledger.RequeueAll(ctx, q, by, x.a.o.Now(), func(list []gateway.Requeued) {
+		x.a.o.Boundary("requeue.committed") // if we die here, the rest is still open
+		x.a.requeued(list)
+	})
 	x.a.o.Log.Info("dead.requeued", zap.Int("moved", done.Moved), zap.Int("skipped", done.Skipped), zap.String("by", by))
 	return done, err
 }

@@ -337,6 +337,13 @@ func (m *memoryAPI) Conversations(_ context.Context, q store.ConversationQuery) 
 		Since: &since, Last: &sampleTime, Why: "settled"}}, map[store.ConversationList]int64{store.ListHot: 0, store.ListWaiting: 17, store.ListUnanswered: 18}[q.List], err
 }
 
+func (m *memoryAPI) ConversationTexts(_ context.Context, c *gateway.Conversation) error {
+	for i := range c.Events {
+		c.Events[i].Text = "are you there?"
+	}
+	return nil
+}
+
 func (m *memoryAPI) Conversation(_ context.Context, conv string, _ int) (*gateway.Conversation, error) {
 	err := m.enter()
 	defer m.mu.Unlock()

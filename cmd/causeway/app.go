@@ -80,6 +80,7 @@ type app struct {
 	puller    *wecom.Puller
 	activity  *activity
 	tail      *live.Hub
+	watched   chan struct{} // something may have changed for those who watch
 
 	public, admin net.Listener
 	tls           publicTLS
@@ -100,7 +101,7 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 	if o.Relayed == nil {
 		o.Relayed = func(gateway.RelayResult) {}
 	}
-	a := &app{o: o, registry: prometheus.NewRegistry(), parts: newParts(o.Now)}
+	a := &app{o: o, registry: prometheus.NewRegistry(), parts: newParts(o.Now), watched: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			a.close()
@@ -147,7 +148,7 @@ func (a *app) wire() {
 	a.broker = newBroker(a)
 	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary, a.rest)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick(); a.results.Kick() },
+		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick(); a.results.Kick(); a.watchers() },
 		Merged: a.broker.merged, Attempted: a.tailAttempted,
 		Accounts: a.ledger, Limits: a.limits, Paced: a.accountNames(), Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
 		Stopped: a.brakes.silenced,
@@ -159,8 +160,8 @@ func (a *app) wire() {
 		a.publisher.Kick()
 	}, o.Now)
 	a.judge = outbox.NewJudge(outbox.JudgeOptions{
-		Ledger: a.ledger, Takeover: a.takeover, Wake: a.sender.Wake, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
-		Changed: func() { a.publisher.Kick(); a.publisher.KickStates(); a.results.Kick() },
+		Ledger: a.ledger, Takeover: a.takeover, Taken: func([]string) { a.tookOver() }, Wake: a.sender.Wake, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
+		Changed: func() { a.publisher.Kick(); a.publisher.KickStates(); a.results.Kick(); a.watchers() },
 	})
 	a.relay = relay.New(relay.Options{
 		Archive: a.archive, Ledger: a.ledger, Decoder: a.dir, Directory: a.dir,
@@ -190,8 +191,10 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	run("probe", a.probe)
 	run("tail", a.tail.Run)
+	run("watch", a.followChanges)
 	if !a.o.RelayOff {
 		run("relay", a.relay.Run)
+		run("burials", a.relay.RunBurials)
 	}
 	run("applications", a.tendApplications)
 	run("judge", a.judge.Run)

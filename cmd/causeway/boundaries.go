@@ -22,6 +22,8 @@ func sideBoundaries() []string {
 		"relay.overtaking", "relay.overtook",
 		"gate.collecting", "gate.collected",
 		"gate.resolving", "gate.resolved", "gate.withdrawn", "recall.committed", "tend.committed",
+		"bury.committed", "requeue.committed",
+		"breaker.keeping", "breaker.kept", "account.keeping", "account.kept",
 		"readmit.verified", "readmit.archived",
 		"replay.read", "replay.relayed", "replay.ending",
 		"submit.checked", "submit.committed",

@@ -88,12 +88,39 @@ func (b *brakes) stopped(account, conv string) bool {
 	return a || c
 }
 
-// silenced is for the sender: this message does not leave now.
+// silenced is for the sender: this message does not leave now. A conversation that
+// waits for a dead letter is handed no events; what was said before leaves.
 func (b *brakes) silenced(m *gateway.Message) bool {
-	if b.stopped(m.Account, m.Conv) {
+	b.mu.RLock()
+	conv, on := b.on[brakeKey{gateway.BrakeConversation, m.Conv}]
+	b.mu.RUnlock()
+	if on && conv.Reason != gateway.ReasonNotBuried || b.is(gateway.BrakeAccount, m.Account) {
 		return true
 	}
 	return b.is(gateway.BrakeReplies, gateway.BrakeAll) || m.App != "" && b.is(gateway.BrakeReplies, m.App)
+}
+
+// holds adds to a conversation what of it is stopped.
+func (b *brakes) holds(c *gateway.Conversation) {
+	waits := func(app string) bool {
+		return slices.ContainsFunc(c.Events, func(e gateway.ConversationEvent) bool { _, ok := e.Waits[app]; return ok })
+	}
+	for _, br := range b.list() {
+		var holds bool
+		switch br.Scope {
+		case gateway.BrakeConversation:
+			holds = br.Name == c.Conv
+		case gateway.BrakeAccount:
+			holds = br.Name == c.Account
+		case gateway.BrakeApp:
+			holds = waits(br.Name)
+		case gateway.BrakeReplies:
+			holds = br.Name == gateway.BrakeAll || waits(br.Name)
+		}
+		if holds {
+			c.Holds = append(c.Holds, br)
+		}
+	}
 }
 
 // set stops something or lets it go: in the ledger, then in memory, then the stages
@@ -106,7 +133,7 @@ func (b *brakes) set(ctx context.Context, br gateway.Brake, on bool) error {
 	}
 	key := brakeKey{br.Scope, br.Name}
 	b.mu.Lock()
-	if _, was := b.on[key]; on && !was {
+	if was, set := b.on[key]; on && (!set || was.Reason != "" && br.Reason == "") {
 		b.on[key] = br
 	} else if !on {
 		delete(b.on, key)

@@ -52,7 +52,8 @@ func newBroker(a *app) *broker {
 	})
 	for _, app := range a.dir.apps {
 		b.gates[app.Name] = gate.New(gate.Options{
-			App: app, Ledger: a.ledger, Stream: b, Intake: b.intake, Resolved: b.resolved, Rest: a.rest, Stopped: a.brakes.stopped, Breaker: a.brakes.tripped[app.Name],
+			Taken: a.takenFor(&app),
+			App:   app, Ledger: a.ledger, Stream: b, Intake: b.intake, Resolved: b.resolved, Rest: a.rest, Stopped: a.brakes.stopped, Breaker: a.brakes.tripped[app.Name],
 			Boundary: a.o.Boundary, Now: a.o.Now, Log: a.o.Log,
 		})
 	}

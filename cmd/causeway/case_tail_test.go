@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
 // lineWriter keeps what a command prints and can be read meanwhile.
@@ -89,4 +92,77 @@ func heard(t *testing.T, text string) bool {
 	}
 	conv := seen[gateway.TailRelayed]
 	return conv != "" && seen[gateway.TailSettled] == conv && seen[gateway.TailAttempted] == conv
+}
+
+// What becomes of messages beside their attempts is told as well: statuses of the
+// platform, the end of a message's time, the dead letter of one that was refused, and
+// whose an echo is. None of it has a text.
+func TestTailOfMessages(t *testing.T) {
+	begin(t)
+	w := newWorld(t, worldOptions{account: "takeover: 0s, "})
+	w.start("")
+	w.up()
+	var out lineWriter
+	code := make(chan int, 1)
+	go func() {
+		code <- run(context.WithoutCancel(t.Context()), stdio{in: strings.NewReader(""), out: &out, err: &out}, []string{"-c", w.cfg, "--json", "tail"})
+	}()
+	saw := func(what string, is func(l *gateway.TailLine) bool) {
+		t.Helper()
+		w.until(time.Minute, what, func() bool {
+			return slices.ContainsFunc(tailLines(t, out.String()), func(l gateway.TailLine) bool { return is(&l) })
+		})
+	}
+	const who = "16660300079"
+	w.until(time.Minute, "the watcher listens", func() bool {
+		w.says(who, "a word")
+		w.settled(30 * time.Second)
+		return heard(t, out.String())
+	})
+	conv := w.customerConv(who).Conv
+	saw("a status", func(l *gateway.TailLine) bool {
+		return l.What == gateway.TailMessage && l.State == "delivered" && l.By == "status" && l.Conv == conv && l.Message != ""
+	})
+	w.wa.Echo("wamid.COLLEAGUE-9", who, "by hand")
+	saw("a colleague's message", func(l *gateway.TailLine) bool {
+		return l.What == gateway.TailJudged && l.State == "human" && l.Conv == conv
+	})
+	w.fault(sandbox.Fault{Name: "refused", Code: 131026})
+	w.says(who, "another word")
+	saw("a refused message", func(l *gateway.TailLine) bool {
+		return l.What == gateway.TailDead && l.State == "message" && l.Dead != "" && l.Message != "" && l.Conv == conv
+	})
+	w.wa.Faults().Remove("refused")
+	w.does("pause", "account", "shop-a")
+	status, sent, body := w.submit(`{"account":"shop-a","conversation":"` + conv + `","content":{"text":"soon over"},"expires_at":"` +
+		time.Now().Add(2*time.Second).UTC().Format(time.RFC3339Nano) + `"}`)
+	if status != http.StatusAccepted {
+		t.Fatalf("%d %s", status, body)
+	}
+	saw("a message whose time is over", func(l *gateway.TailLine) bool {
+		return l.What == gateway.TailMessage && l.Message == sent.ID && l.State == "expired" && l.By == "timeout"
+	})
+	for _, l := range tailLines(t, out.String()) {
+		if l.Text != "" {
+			t.Errorf("a text that nobody asked for: %+v", l)
+		}
+	}
+	w.stop()
+	<-code
+}
+
+// tailLines are the lines that are whole.
+func tailLines(t *testing.T, text string) (out []gateway.TailLine) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "{") || !strings.HasSuffix(line, "\n") {
+			continue
+		}
+		var l gateway.TailLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		out = append(out, l)
+	}
+	return out
 }

@@ -211,6 +211,63 @@ func TestTakeoverKilled(t *testing.T) {
 	}
 }
 
+// Events wait for a bot that wants none of a taken conversation when a colleague
+// writes: none of them is handed out, also when the gateway dies after the takeover's
+// commit, or while it takes the offer back from the broker or settles what waited.
+// Afterwards the bot is asked again, and another customer was answered all the time.
+func TestTakeoverOfWaitingEventsKilled(t *testing.T) {
+	for _, step := range []string{"judge.judged:1", "recall.committed:1", "gate.resolving:1", "gate.resolved:1", "gate.resolved:2"} {
+		t.Run(step, func(t *testing.T) {
+			begin(t)
+			w := newWorld(t, worldOptions{apps: "  - {name: echo, in_takeover: skip}\n", account: "takeover: 1h, "})
+			p := w.start(step)
+			w.up()
+			who, other := customer(74), customer(75)
+			for i := range 3 {
+				w.says(who, text(i))
+			}
+			w.says(other, "hello")
+			w.until(30*time.Second, "the events are offered", func() bool {
+				var list appList
+				return w.get("/api/v1/apps", &list) == nil && list.Apps[0].Ready == 2
+			})
+			w.wa.Echo("wamid.COLLEAGUE-4", who, "I take this")
+			w.dies(p, step)
+			w.start("")
+			w.up()
+			w.until(30*time.Second, "what waited is settled", func() bool { return w.sums().Apps["echo"].Settled == 3 })
+			var mu sync.Mutex
+			var asked []string
+			w.bot(func(_ context.Context, ev *gateway.Event) ([]gateway.Reply, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked = append(asked, ev.Text)
+				return worker.Text(ev.Text), nil
+			}, 1)
+			w.until(30*time.Second, "another customer is answered", func() bool { return len(accepted(w.calls(other))) == 1 })
+			c := w.customerConv(who)
+			for _, e := range c.Events {
+				if v := e.Verdicts["echo"]; e.Kind == gateway.KindMessage && (e.States["echo"] != gateway.EventSettled || v.Reason != gateway.ReasonTakeover) {
+					t.Errorf("an event that waited: %+v", e)
+				}
+			}
+			if said, code := w.cli("conv", "release", c.Conv); code != exitOK {
+				t.Fatal(said)
+			}
+			w.until(30*time.Second, "it is over", func() bool { return w.counter("taken") == 0 })
+			w.says(who, "and now?")
+			w.until(30*time.Second, "the bot answers again", func() bool { return len(accepted(w.calls(who))) == 1 })
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(asked, []string{"hello", "and now?"}) {
+				t.Errorf("the bot was asked %q", asked)
+			}
+			w.oncePerMessage()
+			w.sums()
+		})
+	}
+}
+
 // Customer service: a colleague writes in WeCom's client, the session ends, and the
 // conversation is the bot's again. An application that skips is not asked meanwhile.
 func TestTakeoverOfCustomerService(t *testing.T) {

@@ -98,17 +98,18 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 
 func (c *cli) convShowCommand() *cobra.Command {
 	var limit int
-	var timeline, inOrders bool
+	var timeline, inOrders, text bool
 	var app string
 	cmd := &cobra.Command{
 		Use:   "show CONV",
-		Short: "Show a conversation: identities, events, what was sent; no text",
+		Short: "Show a conversation: identities, events, what was sent",
 		Long: `Show a conversation: who it is, its last events with their state per application,
-and the messages sent with what the platform said about them. No text is shown; the
-raw callbacks are in the archive.
+and the messages sent with what the platform said about them, what stops it, and what is
+with a worker now. Texts are shown with --text only, which needs the role operator and
+is written to the audit; the raw callbacks are in the archive.
 
---timeline prints the same by time: events, verdicts with the tries they took, attempts
-to send, statuses. --orders puts four orders of the events side by side: as the platform
+--timeline prints the same by time: events, failed tries with their errors, verdicts,
+holds, attempts to send, statuses, and at the end what is out or waits. --orders puts four orders of the events side by side: as the platform
 dated them, as they came (which is seq, and the one that counts), as they were handled,
 and as the answers were sent; ! marks a place that differs from the order they came.`,
 		Example: "  causeway conv show abcdefghijklmnopqrstuvwxyz --limit 20\n  causeway conv show abcdefghijklmnopqrstuvwxyz --orders --app support",
@@ -117,7 +118,11 @@ and as the answers were sent; ! marks a place that differs from the order they c
 			if timeline && inOrders || app != "" && !inOrders {
 				return usageError("give --timeline or --orders; --app goes with --orders")
 			}
-			return fetched(cmd, c, query("limit", number(limit)), func(w io.Writer, v gateway.Conversation) {
+			q := query("limit", number(limit))
+			if text {
+				q.Set("text", "1")
+			}
+			return fetched(cmd, c, q, func(w io.Writer, v gateway.Conversation) {
 				switch {
 				case timeline:
 					printTimeline(w, &v)
@@ -131,6 +136,7 @@ and as the answers were sent; ! marks a place that differs from the order they c
 	}
 	cmd.Flags().IntVar(&limit, "limit", 20, "at most this many events and messages")
 	cmd.Flags().BoolVar(&timeline, "timeline", false, "by time")
+	cmd.Flags().BoolVar(&text, "text", false, "with the texts of events and messages (role operator, audited)")
 	cmd.Flags().BoolVar(&inOrders, "orders", false, "four orders side by side")
 	cmd.Flags().StringVar(&app, "app", "", "with --orders: whose verdicts count (default the last)")
 	return cmd
@@ -150,6 +156,12 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	printState(w, v.State)
 	printTaken(w, v.State)
 	printMerges(w, &v)
+	for i := range v.Holds {
+		fields(w, "stopped", holdWords(&v.Holds[i])+" since "+instant(v.Holds[i].At))
+	}
+	for i := range v.Offers {
+		fields(w, "out", offerWords(&v.Offers[i]))
+	}
 
 	_, _ = fmt.Fprintln(w)
 	rows := make([][]string, 0, len(v.Events))

@@ -31,10 +31,15 @@ func printTimeline(w io.Writer, v *gateway.Conversation) {
 		if e.Seq > 0 {
 			name = "seq " + count(e.Seq)
 		}
-		add(e.ReceivedAt, "%s  %s %s", name, eventKind(*e), printable(e.Type, 16))
+		add(e.ReceivedAt, "%s  %s %s%s", name, eventKind(*e), printable(e.Type, 16), said(e.Text))
+		for _, try := range e.Tries {
+			add(try.At, "%s  %s: try %d failed (%s)%s", name, printable(try.App, 40), try.Try, printable(try.Reason, 24), said(try.Error))
+		}
 		for _, app := range slices.Sorted(maps.Keys(e.States)) {
 			if verdict, ok := e.Verdicts[app]; ok {
 				add(verdict.At, "%s  %s: %s (%s) after %s", name, app, e.States[app], printable(verdict.Reason, 24), amount(verdict.Tries, "try", "tries"))
+			} else if wait := e.Waits[app]; wait.NextAt != nil {
+				add(*wait.NextAt, "%s  %s: %s until then, %s spent", name, app, e.States[app], amount(wait.Tries, "try", "tries"))
 			} else {
 				add(e.ReceivedAt, "%s  %s: %s", name, app, e.States[app])
 			}
@@ -43,18 +48,26 @@ func printTimeline(w io.Writer, v *gateway.Conversation) {
 	for i := range v.Messages {
 		m := &v.Messages[i]
 		if len(m.Calls) == 0 {
-			add(m.DueAt, "%s  part %d: %s, due", m.Message, m.Part, m.State)
+			add(m.DueAt, "%s  part %d: %s, due%s", m.Message, m.Part, heldWords(m), said(m.Text))
+		} else if m.State == gateway.MessageHeld {
+			add(m.DueAt, "%s  part %d: %s", m.Message, m.Part, heldWords(m))
 		}
 		for n, call := range m.Calls {
 			outcome := string(cmp.Or(call.Outcome, "under way"))
 			if call.Code != "" {
 				outcome += " (" + printable(call.Code, 24) + ")"
 			}
-			add(call.StartedAt, "%s  part %d, attempt %d: %s", m.Message, m.Part, n+1, outcome)
+			add(call.StartedAt, "%s  part %d, attempt %d: %s%s", m.Message, m.Part, n+1, outcome, said(m.Text))
 		}
 		for _, s := range m.Statuses {
 			add(s.At, "%s  %s, says the platform", m.Message, s.State)
 		}
+	}
+	for i := range v.Holds {
+		add(v.Holds[i].At, "stopped: %s", holdWords(&v.Holds[i]))
+	}
+	if v.State != nil && v.State.Takeover != nil {
+		add(v.State.Takeover.Since, "a colleague has it until %s", instant(v.State.Takeover.Until))
 	}
 	slices.SortStableFunc(list, func(a, b moment) int { return a.at.Compare(b.at) })
 	if len(list) == 0 {
@@ -63,6 +76,43 @@ func printTimeline(w io.Writer, v *gateway.Conversation) {
 	for _, m := range list {
 		_, _ = fmt.Fprintf(w, "%s  %s\n", m.at.UTC().Format("2006-01-02T15:04:05.000Z"), m.what)
 	}
+	for i := range v.Offers {
+		_, _ = fmt.Fprintf(w, "now                       %s\n", offerWords(&v.Offers[i]))
+	}
+}
+
+// holdWords says what is stopped, and by whom.
+func holdWords(b *gateway.Brake) string {
+	by := printable(b.By, 24)
+	if b.Reason != "" {
+		by += " (" + printable(b.Reason, 24) + ")"
+	}
+	return fmt.Sprintf("%s %s, by %s", b.Scope, printable(b.Name, 40), by)
+}
+
+// offerWords says what is out.
+func offerWords(o *gateway.ConversationOffer) string {
+	where := "not handed out yet"
+	if o.With {
+		where = "with a worker"
+	}
+	return fmt.Sprintf("%s of %s, round %d, %s", printable(o.Delivery, 60), printable(o.App, 40), o.Round, where)
+}
+
+// said is a text behind a line; nothing for none.
+func said(text string) string {
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf("  %q", printable(text, 200))
+}
+
+// heldWords is why a message does not leave.
+func heldWords(m *gateway.ConversationMessage) string {
+	if m.Reason == "" {
+		return string(m.State)
+	}
+	return fmt.Sprintf("%s (%s)", m.State, printable(m.Reason, 24))
 }
 
 // orders are the places of one event in each of the four orders; 0 where it has none.

@@ -25,8 +25,10 @@ func (c *cli) tailCommand() *cobra.Command {
 		Short: "Follow what happens, one line for each thing, until stopped",
 		Long: `Follow what happens, one line for each thing: an event has its place in its
 conversation (relayed), has its verdict or is tried again (settled), was answered after
-its verdict (late), a message was tried to be sent (attempted), something was given up
-(dead). It begins now; nothing from before is told, nor what happens while a connection
+its verdict (late), a message was tried to be sent (attempted) or is in another state
+otherwise (message: a status of the platform, the end of its time, a hold, a person's
+word), an echo is ours or a colleague's (judged), something was given up (dead). It
+begins now; nothing from before is told, nor what happens while a connection
 is lost. A reader that is too slow misses lines and is told how many; it holds up
 nobody.
 
@@ -102,7 +104,7 @@ func tailLine(l *gateway.TailLine) string {
 	add("%s", l.Conv != "", printable(l.Conv, 26))
 	add("seq %d", l.Seq > 0, l.Seq)
 	add("%s", l.Kind != "", printable(string(l.Kind), 12))
-	add("%s", l.What == gateway.TailAttempted && l.Message != "", printable(l.Message, 40))
+	add("%s", (l.What == gateway.TailAttempted || l.What == gateway.TailMessage || l.What == gateway.TailDead) && l.Message != "", printable(l.Message, 40))
 	add("%s", len(l.Apps) > 0, printable(strings.Join(l.Apps, ","), 40))
 	add("%s", l.State != "" && l.What != gateway.TailDead, printable(l.State, 20))
 	add("(%s)", l.Reason != "" && l.Reason != l.State, printable(l.Reason, 40))
@@ -110,6 +112,7 @@ func tailLine(l *gateway.TailLine) string {
 	add("%d ms", l.TookMS > 0, l.TookMS)
 	add("%s", l.Dead != "", printable(l.Dead, 40))
 	add("by %s", l.Build != "", printable(l.Build, 20))
+	add("by %s", l.By != "" && l.What != gateway.TailDead, printable(l.By, 20))
 	add("of %s", l.Account != "" && l.What == gateway.TailRelayed, printable(l.Account, 40))
 	add("%q", l.Text != "", printable(l.Text, 200))
 	return b.String()

@@ -179,6 +179,9 @@ func (a *app) checkStuck(ctx context.Context, d *diagnosis) error {
 			do = "causeway messages ls --state unknown"
 		case "merging":
 			do = "a conversation became part of another one, which waits until this one has nothing left: causeway conv show " + t.Name
+		case "not buried":
+			level, do = "error", "the ledger refuses these dead letters and they are tried again by themselves; their conversations wait (causeway pause ls), "+
+				"the log has relay.not_buried; dead letters of events and messages in the same plight are counted in sums as not_buried"
 		case "dead":
 			level, do = "warning", "causeway dead ls"
 		case "taken", "held for a colleague": // as it should be

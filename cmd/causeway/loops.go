@@ -9,7 +9,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// learned takes in conversations that the relay stopped as loops, after its commit:
+// learned takes in conversations that the relay stopped, after its commit:
 // before the rows that it made are handed to the gates. If we die in between, they are
 // read at the next start.
 func (b *brakes) learned(list []gateway.Brake) {
@@ -44,6 +44,28 @@ func loopRule(rule gateway.Loop, apps []gateway.Application) gateway.Loop {
 		}
 	}
 	return rule
+}
+
+// ended lets conversations go that waited for a dead letter, after the commit that
+// wrote it. What a person stopped meanwhile stays.
+func (b *brakes) ended(list []gateway.Brake) {
+	if len(list) == 0 {
+		return
+	}
+	b.mu.Lock()
+	for _, br := range list {
+		if key := (brakeKey{br.Scope, br.Name}); b.on[key].Reason == br.Reason {
+			delete(b.on, key)
+		}
+	}
+	b.mu.Unlock()
+	for _, br := range list {
+		b.a.o.Log.Info("brake.set", zap.String("scope", string(br.Scope)), zap.String("name", br.Name), zap.Bool("paused", false),
+			zap.String("by", br.By), zap.String("reason", br.Reason))
+	}
+	for _, g := range b.a.broker.gates {
+		g.Braked()
+	}
 }
 
 // restPoll bounds the wait for the end of a rest: the clock may be set forward.

@@ -127,6 +127,7 @@ func (a *app) relayed(r gateway.RelayResult) {
 	if len(r.Braked) > 0 {
 		a.brakes.learned(r.Braked) // before what is to be offered
 	}
+	a.brakes.ended(r.Released)
 	if len(r.Pending) > 0 {
 		a.broker.added(r.Pending)
 	}

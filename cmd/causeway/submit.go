@@ -54,6 +54,9 @@ func (x adminAPI) Submit(ctx context.Context, s *gateway.Submission) (gateway.Su
 		return out, err
 	}
 	x.a.o.Boundary("submit.committed")
+	if s.Human {
+		x.a.tookOver()
+	}
 	x.a.sender.Wake(out.Conv)
 	x.a.o.Log.Info("message.submitted", zap.String("message", out.ID), zap.String("conv", out.Conv), zap.String("account", out.Account),
 		zap.Int("parts", len(out.Messages)), zap.String("by", s.By))

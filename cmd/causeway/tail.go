@@ -13,7 +13,14 @@ import (
 )
 
 // Tail begins to tell what happens.
-func (x adminAPI) Tail(f gateway.TailFilter) (admin.TailReader, error) { return x.a.tail.Listen(f) }
+func (x adminAPI) Tail(f gateway.TailFilter) (admin.TailReader, error) {
+	r, err := x.a.tail.Listen(f)
+	if err != nil {
+		return nil, err
+	}
+	x.a.watchers()
+	return r, nil
+}
 
 // tailRows is how many events one read for the tail takes.
 const tailRows = 200

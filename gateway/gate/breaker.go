@@ -156,11 +156,13 @@ func (g *Gate) keep(ctx context.Context) {
 		return
 	}
 	g.breaker.App = g.o.App.Name
+	g.o.Boundary("breaker.keeping")
 	if err := g.o.Ledger.SetBreaker(ctx, g.breaker.Breaker); err != nil {
 		if ctx.Err() == nil {
 			g.o.Log.Error("gate.failed", zap.String("app", g.o.App.Name), zap.Error(err))
 		}
 		return // the net tries again
 	}
+	g.o.Boundary("breaker.kept")
 	g.breaker.unkept = false
 }

@@ -25,6 +25,37 @@ func (g *Gate) stale(ctx context.Context, p *place, row *gateway.EventRow) bool 
 	return true
 }
 
+// takenOf asks which of n conversations a colleague has, where that is of interest.
+func (g *Gate) takenOf(ctx context.Context, n int, conv func(int) string) (map[string]bool, error) {
+	if g.o.Taken == nil || n == 0 {
+		return nil, nil //nolint:nilnil // nobody has any
+	}
+	convs := make([]string, n)
+	for i := range convs {
+		convs[i] = conv(i)
+	}
+	return g.o.Taken(ctx, convs)
+}
+
+// wanted says of a head whether it is offered in a takeover all the same: a person asked
+// for it.
+func wanted(p *gateway.Pending) bool { return p.Lane != gateway.LaneLive || p.Requeue > 0 }
+
+// colleagues settles an event whose turn comes while a colleague has its conversation,
+// for an application that wants none of those: it is treated like one that comes in a
+// takeover.
+func (g *Gate) colleagues(ctx context.Context, p *place, taken map[string]bool) bool {
+	if !taken[p.conv] || wanted(&p.head) {
+		return false
+	}
+	if g.out.recall || g.unfinished { // its offer may lie in the broker, where a worker would find it
+		g.postpone(p, g.o.Now().Add(time.Second))
+		return true
+	}
+	g.resolve(ctx, p, gateway.Decision{State: gateway.EventSettled, Reason: gateway.ReasonTakeover, Tries: p.head.Tries})
+	return true
+}
+
 // tooLarge buries an event that the broker will never take: offered for ever it
 // would hold its conversation for ever. Requeued under a larger limit it goes.
 func (g *Gate) tooLarge(ctx context.Context, p *place, err error) {

@@ -37,6 +37,10 @@
 // does not move with a merge. An application that does not work as a whole is tripped
 // (breaker).
 //
+// An application that wants no events of conversations that a colleague has is offered
+// none from the takeover's commit on: what waited before is taken back from the broker
+// where no worker has it, and settled "takeover" when its turn comes while it lasts.
+//
 // An application with Block has no dead letters of tries, silence and the watchdog
 // until a cap is reached. A handler that the watchdog gave up then may run beside the
 // next try of its event, and the first answer counts.

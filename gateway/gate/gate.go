@@ -57,8 +57,8 @@ type Intake interface {
 	Caught(ctx context.Context) error
 }
 
-// Options of a Gate; all required but Boundary, Breaker, Resolved, Rest, Stopped and
-// Tick.
+// Options of a Gate; all required but Boundary, Breaker, Resolved, Rest, Stopped,
+// Taken and Tick.
 type Options struct {
 	App    gateway.Application
 	Ledger Ledger
@@ -73,6 +73,9 @@ type Options struct {
 	// Stopped says that nothing of an account or conversation is offered; Braked is
 	// to be called when that has changed. Nil: nothing is stopped.
 	Stopped func(account, conv string) bool
+	// Taken says which conversations a colleague has, for an application that wants no
+	// events of those; Braked is to be called when there are more. Nil: it wants them.
+	Taken func(ctx context.Context, convs []string) (map[string]bool, error)
 	// Breaker is how the one before left it.
 	Breaker gateway.Breaker
 	// Tick is how often the net looks; 0 means a second.
@@ -187,6 +190,7 @@ func New(o Options) *Gate {
 	}
 	g := &Gate{o: o, in: newMailbox(), places: map[string]*place{}, opened: map[*place]struct{}{}, kin: newKin(), breaker: breaker{Breaker: o.Breaker}}
 	g.down.Store(g.breaker.tripped())
+	g.out.recall = o.Taken != nil // what was offered before a takeover that we did not live to hear of
 	return g
 }
 
@@ -204,10 +208,6 @@ func (g *Gate) Run(ctx context.Context) error {
 	defer timer.Stop()
 	for {
 		g.take()
-		if g.out.recall && !heads.more {
-			g.out.recall = false
-			g.recall(ctx)
-		}
 		g.keep(ctx)
 		if heads.more {
 			if err := g.load(ctx, &heads); err != nil {
@@ -218,6 +218,10 @@ func (g *Gate) Run(ctx context.Context) error {
 			}
 		}
 		if !heads.more { // what is not read yet would seem to be nobody's
+			if g.out.recall {
+				g.out.recall = false
+				g.recall(ctx)
+			}
 			g.giveUp(ctx)
 		}
 		g.wakeDue(g.o.Now())
@@ -330,7 +334,8 @@ func (g *Gate) heads(ctx context.Context, after string, page int) ([]gateway.Pen
 // offer sends a batch of heads taken out of the queue, and files each by the answer. It
 // returns how long to wait before the next batch when the broker is in trouble.
 func (g *Gate) offer(ctx context.Context, batch []*place) time.Duration {
-	if err := g.read(ctx, batch); err != nil {
+	taken, err := g.read(ctx, batch)
+	if err != nil {
 		for _, p := range batch {
 			g.queue(p)
 		}
@@ -350,6 +355,9 @@ func (g *Gate) offer(ctx context.Context, batch []*place) time.Duration {
 		}
 		if p.account = row.Account; g.o.Stopped(p.account, p.conv) {
 			p.state, p.head.Row = placeHeld, nil
+			continue
+		}
+		if g.colleagues(ctx, p, taken) {
 			continue
 		}
 		if at := g.due(p); at.After(g.o.Now()) { // its event was not at hand before
@@ -380,8 +388,17 @@ func (g *Gate) offer(ctx context.Context, batch []*place) time.Duration {
 	return wait
 }
 
-// read fills in the events that nobody had at hand.
-func (g *Gate) read(ctx context.Context, batch []*place) error {
+// read fills in the events that nobody had at hand, and says which conversations are
+// not the application's now.
+func (g *Gate) read(ctx context.Context, batch []*place) (map[string]bool, error) {
+	taken, err := g.takenOf(ctx, len(batch), func(i int) string { return batch[i].conv })
+	if err != nil {
+		return nil, err
+	}
+	return taken, g.rows(ctx, batch)
+}
+
+func (g *Gate) rows(ctx context.Context, batch []*place) error {
 	var ns []int64
 	for _, p := range batch {
 		if p.head.Row == nil {

@@ -27,6 +27,7 @@ type letters struct {
 	pause     *bool
 	braked    bool
 	waiters   []chan Stats
+	seekers   []seeker
 }
 
 // exhausted is the broker's word about an offer, and who waits for what becomes
@@ -34,6 +35,12 @@ type letters struct {
 type exhausted struct {
 	gateway.Exhausted
 	done chan error
+}
+
+// seeker asks what of a conversation is out.
+type seeker struct {
+	conv string
+	to   chan *gateway.ConversationOffer
 }
 
 func newMailbox() *mailbox { return &mailbox{signal: make(chan struct{}, 1)} }
@@ -119,6 +126,15 @@ func (g *Gate) Stats() <-chan Stats {
 	return c
 }
 
+// Offer asks the gate's goroutine what of a conversation is out with the application.
+// The channel gets one value when the gate runs, nil for nothing, and none when it does
+// not. Whether a worker has it is as of the last tick.
+func (g *Gate) Offer(conv string) <-chan *gateway.ConversationOffer {
+	c := make(chan *gateway.ConversationOffer, 1)
+	g.in.put(func(l *letters) { l.seekers = append(l.seekers, seeker{conv, c}) })
+	return c
+}
+
 // take empties the mailbox. Added goes first: a row that was committed before a
 // settlement must be known when the settlement says that nothing is left.
 func (g *Gate) take() {
@@ -143,6 +159,13 @@ func (g *Gate) take() {
 	}
 	for _, c := range l.waiters {
 		c <- g.stats()
+	}
+	for _, s := range l.seekers {
+		var out *gateway.ConversationOffer
+		if p := g.places[s.conv]; p != nil && p.state == placeOpen {
+			out = &gateway.ConversationOffer{App: g.o.App.Name, Delivery: p.head.Delivery(), Round: p.head.Round, With: p.seq <= g.life.Delivered}
+		}
+		s.to <- out
 	}
 }
 

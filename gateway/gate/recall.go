@@ -12,7 +12,7 @@ import (
 // recallSlice is how many offers are taken back with one change of the ledger.
 const recallSlice = 200
 
-// recall takes back the offers of what is stopped. What a worker has stays, or its
+// recall takes back the offers of what is stopped, or is a colleague's now. What a worker has stays, or its
 // event would run twice at once; so that none goes to one between the look and the
 // deletion, the consumer is held meanwhile. Each event gets its next round before
 // its offer goes, since the broker remembers ids; an offer of a round before is of a
@@ -32,9 +32,20 @@ func (g *Gate) recall(ctx context.Context) {
 	if err != nil {
 		return
 	}
+	taken, err := g.takenOf(ctx, len(open), func(i int) string { return open[i].Conv })
+	if err != nil {
+		return
+	}
+	for i := range open { // what a worker was handed by an earlier life is finished
+		o := &open[i]
+		if p := g.places[o.Conv]; taken[o.Conv] && o.Seq <= state.Delivered && p != nil && p.state != placeOpen && g.own(p, o) {
+			g.regain(p, o)
+		}
+	}
 	open = slices.DeleteFunc(open, func(o gateway.OpenOffer) bool {
 		p := g.places[o.Conv]
-		return o.Seq <= state.Delivered || p == nil || o.Delivery != p.head.Delivery() || !g.o.Stopped(o.Account, o.Conv)
+		return o.Seq <= state.Delivered || p == nil || o.Delivery != p.head.Delivery() ||
+			!g.o.Stopped(o.Account, o.Conv) && (!taken[o.Conv] || wanted(&p.head))
 	})
 	for slice := range slices.Chunk(open, recallSlice) {
 		if err := g.takeBack(ctx, slice); err != nil {

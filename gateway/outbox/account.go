@@ -12,7 +12,8 @@ import (
 )
 
 // learn tells the pace how a call ended, and keeps what becomes of the account. If
-// the process dies before that is kept, the next call finds it out again.
+// the process dies before that is kept, the next call finds it out again; if it dies
+// behind it, the account is stopped and the attempt that told so is found open.
 func (s *Sender) learn(ctx context.Context, m *gateway.Message, began time.Time, o *gateway.Outcome) {
 	accounts := []string{m.Account}
 	if o.Share != "" {
@@ -87,9 +88,12 @@ func (s *Sender) keep(ctx context.Context, changed ...gateway.AccountHealth) {
 		default:
 			s.o.Log.Info("account.probed", append(fields, zap.Int("probes", h.Probes))...)
 		}
+		s.o.Boundary("account.keeping")
 		if err := s.o.Accounts.SetAccountHealth(context.WithoutCancel(ctx), h, "", s.o.Now()); err != nil {
 			s.o.Log.Error("sender.failed", zap.Error(err))
+			continue
 		}
+		s.o.Boundary("account.kept")
 	}
 }
 

@@ -11,11 +11,10 @@ import (
 
 // JudgeLedger decides about parked statuses and echoes, and ends takeovers.
 type JudgeLedger interface {
-	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover,
-	) (done int, woken []string, next time.Time, err error)
+	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover) (gateway.Judged, error)
 }
 
-// JudgeOptions of a Judge; all required but Boundary.
+// JudgeOptions of a Judge; all required but Boundary and Taken.
 type JudgeOptions struct {
 	Ledger JudgeLedger
 	// Takeover is what an account does when a colleague writes.
@@ -24,6 +23,8 @@ type JudgeOptions struct {
 	// message or the state of a conversation changed.
 	Wake    func(convs ...string)
 	Changed func()
+	// Taken is called with conversations that a colleague took over; may be nil.
+	Taken func(convs []string)
 	// Boundary is told each step.
 	Boundary func(step string)
 	Now      func() time.Time
@@ -46,6 +47,9 @@ func NewJudge(o JudgeOptions) *Judge {
 	if o.Boundary == nil {
 		o.Boundary = func(string) {}
 	}
+	if o.Taken == nil {
+		o.Taken = func([]string) {}
+	}
 	return &Judge{o: o, kick: make(chan struct{}, 1)}
 }
 
@@ -61,7 +65,7 @@ func (j *Judge) Kick() {
 func (j *Judge) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		now := j.o.Now()
-		done, woken, next, err := j.o.Ledger.Judge(ctx, now, 200, j.o.Takeover)
+		out, err := j.o.Ledger.Judge(ctx, now, 200, j.o.Takeover)
 		if err != nil {
 			if ctx.Err() == nil {
 				j.o.Log.Error("judge.failed", zap.Error(err))
@@ -69,15 +73,18 @@ func (j *Judge) Run(ctx context.Context) error {
 			pause(ctx, time.Second)
 			continue
 		}
-		if done > 0 {
+		if out.Done > 0 {
 			j.o.Boundary("judge.judged")
-			j.o.Wake(woken...)
+			if len(out.Taken) > 0 {
+				j.o.Taken(out.Taken)
+			}
+			j.o.Wake(out.Woken...)
 			j.o.Changed()
 			continue
 		}
 		wait := time.Second
-		if !next.IsZero() {
-			wait = min(max(next.Sub(now), time.Millisecond), time.Minute)
+		if !out.Next.IsZero() {
+			wait = min(max(out.Next.Sub(now), time.Millisecond), time.Minute)
 		}
 		t := time.NewTimer(wait)
 		select {

@@ -38,6 +38,9 @@
 // 29 ms to decode all, 9 ms a slice, of which 5 ms are the transaction. An event right
 // behind it waits for the decoding, a later one for a slice.
 //
+// A dead letter of an item or payload that the ledger refuses holds only the item's
+// conversation: the ledger keeps that it is owed, RunBurials tries it again.
+//
 // Owner: one Relay and one Publisher run on the leader, each one goroutine that
 // starts in Run. Failure: when the ledger or archive fails, the same batch is
 // tried again after a pause and nothing is skipped; losing the broker stops the

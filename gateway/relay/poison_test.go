@@ -62,7 +62,7 @@ func FuzzIntoLedger(f *testing.F) {
 				t.Fatalf("the ledger refuses it: %v", err)
 			}
 			events.Add(int64(made.Events))
-			if _, _, _, err := s.Ledger.Judge(t.Context(), time.Now(), 100, func(string, string) gateway.Takeover {
+			if _, err := s.Ledger.Judge(t.Context(), time.Now(), 100, func(string, string) gateway.Takeover {
 				return gateway.Takeover{For: time.Hour, Then: gateway.ThenDrop}
 			}); err != nil {
 				t.Fatalf("evidence is refused: %v", err)

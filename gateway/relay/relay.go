@@ -33,6 +33,7 @@ type Ledger interface {
 	Position(ctx context.Context) (gateway.RelayPosition, error)
 	Relay(ctx context.Context, b *gateway.RelayBatch, now time.Time) (gateway.RelayResult, error)
 	Again(ctx context.Context, limit int) ([]gateway.AgainRow, error)
+	BuryAgain(ctx context.Context, due, now time.Time) (gateway.Reburied, error)
 }
 
 // Decoder opens and decodes a payload by the endpoint that took it; an endpoint
@@ -91,7 +92,8 @@ type Options struct {
 type Relay struct {
 	o     Options
 	kick  chan struct{}
-	kicks atomic.Int64 // nearly all of them are a callback
+	owed  chan struct{} // dead letters were refused
+	kicks atomic.Int64  // nearly all of them are a callback
 	rest  atomic.Int64
 	own   numbers
 	slow  courtesy // of the goroutine of Run
@@ -120,7 +122,7 @@ func New(o Options) *Relay {
 	if o.Relayed == nil {
 		o.Relayed = func(gateway.RelayResult) {}
 	}
-	r := &Relay{o: o, kick: make(chan struct{}, 1)}
+	r := &Relay{o: o, kick: make(chan struct{}, 1), owed: make(chan struct{}, 1)}
 	r.slow = courtesy{
 		waiting: func() int { return r.o.Archive.Waiting() }, crowded: o.Crowded, arrived: r.kicks.Load, now: o.Now,
 		at: o.YieldAt, rush: float64(rushPerCore * runtime.GOMAXPROCS(0)), batch: smallBatch, rest: &r.rest,
@@ -290,6 +292,7 @@ func (r *Relay) writer(ctx context.Context) func(*gateway.RelayBatch) error {
 		} else {
 			r.o.Boundary("relay.overtook")
 		}
+		r.refused(res.Unburied)
 		r.o.Relayed(res)
 		if r.o.Log.Core().Enabled(zap.DebugLevel) {
 			r.o.Log.Debug("event.relayed", zap.Int("payloads", len(batch.Payloads)), zap.Int("events", res.Events),

@@ -272,7 +272,7 @@ func TestResultsOfAMessageInOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, _, _, err := r.l.Judge(t.Context(), time.Now(), 10, func(string, string) gateway.Takeover { return gateway.Takeover{} }); err != nil {
+			if _, err := r.l.Judge(t.Context(), time.Now(), 10, func(string, string) gateway.Takeover { return gateway.Takeover{} }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -195,12 +195,14 @@ type BridgeState struct {
 	NextProbe *time.Time `json:"next_probe,omitempty"`
 }
 
-// Conversations reads conversations; no text.
+// Conversations reads conversations; no text but by ConversationTexts.
 type Conversations interface {
 	// Conversations lists them; next is where the following page begins, 0 for none.
 	Conversations(ctx context.Context, q store.ConversationQuery) (list []gateway.ListedConversation, next int64, err error)
 	// Conversation returns it with at most limit events and messages.
 	Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error)
+	// ConversationTexts fills in the texts of what Conversation returned.
+	ConversationTexts(ctx context.Context, c *gateway.Conversation) error
 	// FindConversation resolves an identity as the relay does.
 	FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (string, error)
 	// Unanswered lists, newest first and with N below before (0: from the newest),

@@ -34,8 +34,8 @@ func (r *router) conversations(c *gin.Context) {
 }
 
 func (r *router) conversation(c *gin.Context) {
-	p, conv := query(c, "limit"), c.Param("conv")
-	limit := p.limit()
+	p, conv := query(c, "limit", "text"), c.Param("conv")
+	limit, text := p.limit(), p.flag("text")
 	if !validConv(conv) {
 		p.bad("conv", "must be the 26 characters of a conversation's id")
 	}
@@ -43,7 +43,16 @@ func (r *router) conversation(c *gin.Context) {
 		r.fail(c, err)
 		return
 	}
+	if text && !r.mayReadBody(c) {
+		return
+	}
 	found, err := r.API.Conversation(c.Request.Context(), conv, limit)
+	if err == nil && text {
+		if !r.audited(c, "read conversation texts", conv) {
+			return
+		}
+		err = r.API.ConversationTexts(c.Request.Context(), found)
+	}
 	r.answer(c, found, err)
 }
 

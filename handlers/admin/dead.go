@@ -124,11 +124,14 @@ func (r *router) drop(c *gin.Context) {
 // maxNote bounds what an admin says of a deed, in characters.
 const maxNote = 200
 
+// dropForm is the body of a drop.
+type dropForm struct {
+	Reason string `json:"reason,omitempty"`
+}
+
 // dropReason reads the optional body {"reason": "why"}.
 func (r *router) dropReason(c *gin.Context, p *params) (string, bool) {
-	var body struct {
-		Reason string `json:"reason"`
-	}
+	var body dropForm
 	if c.Request.ContentLength != 0 && !r.read(c, p, &body, "reason") {
 		return "", false
 	}

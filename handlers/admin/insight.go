@@ -8,6 +8,13 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
+// sumsAnswer is what the sums are answered with.
+type sumsAnswer struct {
+	Kept      *sumsView        `json:"kept"`
+	Recounted *sumsView        `json:"recounted,omitempty"`
+	Counters  map[string]int64 `json:"counters"`
+}
+
 // sums answers the conservation sums, kept and on demand recounted.
 func (r *router) sums(c *gin.Context) {
 	p := query(c, "recount")
@@ -16,11 +23,7 @@ func (r *router) sums(c *gin.Context) {
 		r.fail(c, err)
 		return
 	}
-	var out struct {
-		Kept      *sumsView        `json:"kept"`
-		Recounted *sumsView        `json:"recounted,omitempty"`
-		Counters  map[string]int64 `json:"counters"`
-	}
+	var out sumsAnswer
 	ctx := c.Request.Context()
 	kept, err := r.API.KeptSums(ctx)
 	if err != nil {

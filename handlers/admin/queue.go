@@ -225,6 +225,15 @@ func (f *ChangeForm) times(r *ChangeRequest, p *params) {
 	}
 }
 
+// changedView is Changed as it is answered.
+type changedView struct {
+	DryRun  bool          `json:"dry_run"`
+	Matched int           `json:"matched"`
+	Changed int           `json:"changed"`
+	Skipped int           `json:"skipped"`
+	Sample  []messageView `json:"sample"`
+}
+
 func (r *router) change(c *gin.Context) {
 	p := query(c)
 	var f ChangeForm
@@ -237,23 +246,20 @@ func (r *router) change(c *gin.Context) {
 		return
 	}
 	out, err := r.API.ChangeMessages(c.Request.Context(), in, by(c))
-	r.answer(c, struct {
-		DryRun  bool          `json:"dry_run"`
-		Matched int           `json:"matched"`
-		Changed int           `json:"changed"`
-		Skipped int           `json:"skipped"`
-		Sample  []messageView `json:"sample"`
-	}{f.DryRun, out.Matched, out.Changed, out.Skipped, viewMessages(out.Sample)}, err)
+	r.answer(c, changedView{f.DryRun, out.Matched, out.Changed, out.Skipped, viewMessages(out.Sample)}, err)
+}
+
+// resolveForm is a person's word about an unknown message: sent, or send-again.
+type resolveForm struct {
+	As   string `json:"as"`
+	Rest bool   `json:"rest,omitempty"`
 }
 
 // resolve settles an unknown message by a person's word.
 func (r *router) resolve(c *gin.Context) {
 	p := query(c)
 	id := messageID(c, p)
-	var f struct {
-		As   string `json:"as"`
-		Rest bool   `json:"rest"`
-	}
+	var f resolveForm
 	if !r.read(c, p, &f, "as, rest") {
 		return
 	}

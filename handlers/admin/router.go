@@ -41,7 +41,7 @@ type router struct {
 //	POST /api/v1/brakes/{scope}/{name}/pause    operator; and /resume. Scope app, account,
 //	                                            conversation, or replies with "all" or an application
 //	GET  /api/v1/conversations                  viewer; ?list=hot|waiting|unanswered app account after limit
-//	GET  /api/v1/conversations/{conv}           viewer; ?limit
+//	GET  /api/v1/conversations/{conv}           viewer; ?limit; ?text=1 operator, audited
 //	GET  /api/v1/conversations:find             viewer; ?platform account identity kind
 //	POST /api/v1/conversations/{conv}/release   operator; ?then=drop|send
 //	GET  /api/v1/unanswered                     viewer; ?app before limit

@@ -59,6 +59,7 @@ func TestRoutes(t *testing.T) {
 		{"operator", "POST /api/v1/brakes/replies/all/pause", "", "brake replies all true by otto"},
 		{"viewer", "GET /api/v1/conversations?list=waiting&app=bot&account=shop-a&after=9&limit=7", "", `conversations waiting "bot" "shop-a" 9 7`},
 		{"viewer", "GET /api/v1/conversations/" + conv + "?limit=5", "", "conversation " + conv + " 5"},
+		{"operator", "GET /api/v1/conversations/" + conv + "?text=1", "", "conversation " + conv + " 50; audit read conversation texts " + conv + " by otto; texts of " + conv},
 		{"operator", "POST /api/v1/conversations/" + conv + "/release?then=send", "", "release " + conv + ` then "send" by otto`},
 		{"operator", "POST /api/v1/conversations/" + conv + "/release", "", "release " + conv + ` then "" by otto`},
 		{"viewer", "GET /api/v1/conversations:find?platform=whatsapp&account=shop-a&kind=phone&identity=15550100001", "", "find whatsapp shop-a phone 15550100001"},

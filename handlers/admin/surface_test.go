@@ -181,6 +181,11 @@ func (a *api) Conversation(_ context.Context, conv string, limit int) (*gateway.
 	return &gateway.Conversation{Conv: conv}, a.called("conversation %s %d", conv, limit)
 }
 
+func (a *api) ConversationTexts(_ context.Context, c *gateway.Conversation) error {
+	c.Events = append(c.Events, gateway.ConversationEvent{Event: "ev_x", Text: "hello"})
+	return a.called("texts of %s", c.Conv)
+}
+
 func (a *api) ReleaseConversation(_ context.Context, conv string, then gateway.Then, by string) (int, error) {
 	return 2, a.called("release %s then %q by %s", conv, then, by)
 }

@@ -124,9 +124,6 @@ func (l *Ledger) Messages(ctx context.Context, state gateway.MessageState, limit
 	return out, err
 }
 
-// releaseSlice is how many messages of a run one transaction lets go.
-const releaseSlice = 500
-
 // ReleaseRun lets the held replies of a replay go, in slices; the first of them
 // records the deed. Replies made later are not held.
 func (l *Ledger) ReleaseRun(ctx context.Context, run, by string, now time.Time) (convs []string, err error) {
@@ -144,57 +141,66 @@ func (l *Ledger) ReleaseRun(ctx context.Context, run, by string, now time.Time) 
 		return nil, err
 	}
 	seen := make(map[string]bool)
+	size := newSlicer()
 	for after := int64(0); ; {
 		var slice []string
 		var last int64
-		err := l.write(ctx, true, releaseSlice/8, func(c *conn) (err error) {
-			slice, last, err = l.release(c, run, after, now)
+		over := false
+		made, err := l.writeSlice(ctx, size.most/8, func(c *conn) (err error) {
+			size.start()
+			slice, last, over, err = l.release(c, run, after, size, now)
 			return err
 		})
-		if err != nil {
+		if !made {
 			return convs, err
 		}
+		size.ended()
 		for _, conv := range slice {
 			if !seen[conv] {
 				seen[conv] = true
 				convs = append(convs, conv)
 			}
 		}
-		if len(slice) < releaseSlice {
-			return convs, nil
+		if over || err != nil {
+			return convs, err
 		}
 		after = last
 	}
 }
 
-// release lets one slice of a run's messages go and returns their conversations.
-func (l *Ledger) release(c *conn, run string, after int64, now time.Time) (convs []string, last int64, err error) {
+// release lets one slice of a run's messages go and returns their conversations. over:
+// there are no more.
+func (l *Ledger) release(c *conn, run string, after int64, size *slicer, now time.Time) (convs []string, last int64, over bool, err error) {
 	var ms []message
+	var rows []int64
 	last = after
 	err = c.query("SELECT "+messageColumns+`, row FROM message WHERE state = 'held' AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted'
 		AND row > ? AND run = ? ORDER BY row LIMIT ?`, func(r row) error {
 		ms = append(ms, scanMessage(r))
-		last = r.int(messageRest)
+		rows = append(rows, r.int(messageRest))
 		return nil
-	}, after, run, releaseSlice)
+	}, after, run, size.most)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, false, err
 	}
 	for i := range ms {
 		m := &ms[i]
 		if _, err := l.stirs(c, m.Conv); err != nil {
-			return nil, 0, err
+			return nil, 0, false, err
 		}
 		m.State, m.DueAt = gateway.MessageWaiting, now
 		if err := l.storeMessage(c, m, gateway.MessageHeld); err != nil {
-			return nil, 0, err
+			return nil, 0, false, err
 		}
 		if err := l.tell(c, m, "operator", "", now); err != nil {
-			return nil, 0, err
+			return nil, 0, false, err
 		}
-		convs = append(convs, m.Conv)
+		convs, last = append(convs, m.Conv), rows[i]
+		if size.full(i+1) && i+1 < len(ms) {
+			return convs, last, false, nil
+		}
 	}
-	return convs, last, nil
+	return convs, last, len(ms) < size.most, nil
 }
 
 // Stuck describes what waits and since when.
@@ -215,6 +221,7 @@ func (l *Ledger) Stuck(ctx context.Context, _ time.Time) (out []store.StuckThing
 		{"unknown", `SELECT m.account, count(*), min(a.ended_at) FROM message m JOIN attempt a ON a.message = m.id AND a.n = m.attempts
 			WHERE m.state = 'unknown' AND m.state <> 'waiting' AND m.state <> 'sending' AND m.state <> 'accepted' AND m.open = 1 GROUP BY m.account`},
 		{"dead", "SELECT kind, count(*), min(at) FROM dead WHERE state = 'open' GROUP BY kind"},
+		{"not buried", "SELECT iif(item < 0, 'payload', 'item'), count(*), min(since) FROM unburied GROUP BY 1"},
 		{"sealed", "SELECT endpoint, count(*), min(received_at) FROM payload WHERE state = 'sealed' GROUP BY endpoint"},
 		{"merging", "SELECT conv, count(*), min(merged_at) FROM conversation WHERE draining = 1"},
 		{"held", `SELECT run, count(*), min(due_at) FROM message WHERE state = 'held' AND reason <> 'takeover'

@@ -18,8 +18,9 @@ import (
 // events it relays meanwhile stand behind the cursor like those from before. The slice
 // that finds the end lets the relay go on in the same transaction.
 
-// tendSlice is how many events one transaction of TendApplications looks at.
-const tendSlice = 250
+// tendSlice is how many events one transaction of TendApplications looks at; it ends
+// sooner when that takes longer than sliceTime.
+const tendSlice = 100
 
 // KeepApplications records the configured applications; see store.ApplicationLedger.
 func (l *Ledger) KeepApplications(ctx context.Context, apps []gateway.Application, now time.Time) (removed []string, err error) {
@@ -115,7 +116,8 @@ func (l *Ledger) startingNow(c *conn) (map[string]bool, error) {
 func (l *Ledger) TendApplications(ctx context.Context, apps []gateway.Application, now time.Time) (gateway.Tended, error) {
 	var out gateway.Tended
 	err := l.write(ctx, false, tendSlice/8, func(c *conn) error {
-		t := tend{l: l, c: c, now: now}
+		t := tend{l: l, c: c, now: now, size: &slicer{most: tendSlice}}
+		t.size.start()
 		var name string
 		var dropping bool
 		found, err := c.one("SELECT name, dropping, cursor, since FROM application WHERE dropping = 1 OR cursor >= 0 ORDER BY name LIMIT 1", func(r row) {
@@ -152,6 +154,7 @@ type tend struct {
 	c             *conn
 	now           time.Time
 	cursor, since int64
+	size          *slicer
 	out           gateway.Tended
 }
 
@@ -167,7 +170,12 @@ func (t *tend) drop(name string) error {
 		return err
 	}
 	rows := bulk{text: t.l.texts.settled}
-	for _, p := range list {
+	whole := len(list) < tendSlice
+	for i, p := range list {
+		if i > 0 && t.size.full(i) {
+			list, whole = list[:i], false
+			break
+		}
 		if _, err := t.c.exec("DELETE FROM pending WHERE app = ? AND c = ? AND lane = ? AND seq = ?", name, p.c, p.lane, p.seq); err != nil {
 			return err
 		}
@@ -188,7 +196,7 @@ func (t *tend) drop(name string) error {
 			return err
 		}
 	}
-	if len(list) == tendSlice {
+	if !whole {
 		return nil
 	}
 	_, err = t.c.exec("UPDATE application SET dropping = 0 WHERE name = ?", name)
@@ -219,6 +227,10 @@ func (t *tend) begin(app *gateway.Application) error {
 		return err
 	}
 	for i := range list {
+		if i > 0 && t.size.full(i) { // the rest is looked at again
+			t.cursor, seen = list[i-1].N, tendSlice
+			break
+		}
 		if err := t.give(keys[i], &list[i]); err != nil {
 			return err
 		}

@@ -18,12 +18,14 @@ func (l *Ledger) Brakes(ctx context.Context) (out []gateway.Brake, err error) {
 	return out, err
 }
 
-// SetBrake stops or releases something, durable.
+// SetBrake stops or releases something, durable. A person's word takes the place of a
+// rule's, which would end by itself.
 func (l *Ledger) SetBrake(ctx context.Context, b gateway.Brake, on bool) error {
 	return l.write(ctx, true, 0, func(c *conn) error {
 		q, what, args := "DELETE FROM brake WHERE scope = ? AND name = ?", "resume", []any{string(b.Scope), b.Name}
 		if on {
-			q, what = "INSERT INTO brake (scope, name, at, by, reason) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", "pause"
+			q, what = `INSERT INTO brake (scope, name, at, by, reason) VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET at = excluded.at, by = excluded.by, reason = '' WHERE reason <> '' AND excluded.reason = ''`, "pause"
 			args = append(args, b.At, b.By, b.Reason)
 		}
 		if _, err := c.exec(q, args...); err != nil {

@@ -14,6 +14,9 @@ func (l *Ledger) bury(c *conn, now time.Time, d *gateway.DeadLetter) (string, er
 	if err != nil {
 		return "", err
 	}
+	if at := time.UnixMilli(int64(l.book.lastMS)); at.After(now) && now.UnixMilli() > 0 { //nolint:gosec // milliseconds of a clock
+		now = at // the clock was set back: a list by time is one by id
+	}
 	_, err = c.exec(`INSERT INTO dead (id, kind, state, at, reason, detail, app, platform, account, conv, event, n, message, payload, pos, item, tries, by)
 		VALUES (?, ?, 'open', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
 		id, d.Kind, now, d.Reason, []byte(d.Detail), d.App, d.Platform, d.Account, d.Conv, d.Event, d.N, d.Message, d.Payload, d.Pos, d.Item, d.Tries)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -65,35 +66,58 @@ func BenchmarkDead(b *testing.B) {
 			}
 		}
 	})
-	b.Run("requeue", func(b *testing.B) {
-		var worst time.Duration
-		for b.Loop() {
-			stop, ended := make(chan struct{}), make(chan struct{})
-			go func() { // somebody else's write
-				defer close(ended)
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					begun := time.Now()
-					if err := s.Ledger.SetPublished(b.Context(), 0); err != nil {
-						return
-					}
-					worst = max(worst, time.Since(begun))
-				}
-			}()
-			done, err := s.Ledger.RequeueAll(b.Context(), store.DeadQuery{App: "bot"}, "ops", time.Now(), func([]gateway.Requeued) {})
-			close(stop)
-			<-ended
-			if err != nil {
-				b.Fatal(err)
-			}
-			if done.Moved > 0 {
-				b.Logf("%d in %v", done.Moved, b.Elapsed())
-			}
-		}
-		b.ReportMetric(float64(worst.Microseconds())/1e3, "other-write-max-ms")
+	// Both move all of them, in order: what is requeued is no dead letter any more.
+	b.Run("requeue half", func(b *testing.B) {
+		beside(b, s, func() (int, error) {
+			done, err := s.Ledger.RequeueAll(b.Context(), store.DeadQuery{App: "bot", Limit: letters / 2}, "ops", time.Now(), func([]gateway.Requeued) {})
+			return done.Moved, err
+		})
 	})
+	b.Run("drop the rest", func(b *testing.B) {
+		beside(b, s, func() (int, error) {
+			done, err := s.Ledger.DropAll(b.Context(), store.DeadQuery{App: "bot"}, "ops", "a bench", time.Now())
+			return done.Moved, err
+		})
+	})
+}
+
+// beside does something long while somebody else writes, and reports how long those
+// writes took: the longest is how long the writer was held at most, and a fsync.
+func beside(b *testing.B, s *Store, do func() (int, error)) {
+	b.Helper()
+	var took []time.Duration
+	moved := 0
+	for b.Loop() {
+		stop, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				begun := time.Now()
+				if err := s.Ledger.SetPublished(b.Context(), 0); err != nil {
+					return
+				}
+				took = append(took, time.Since(begun))
+				time.Sleep(time.Millisecond) // the machine is not its alone
+			}
+		}()
+		n, err := do()
+		close(stop)
+		<-ended
+		if err != nil {
+			b.Fatal(err)
+		}
+		moved += n
+	}
+	if moved == 0 {
+		return // once more, of nothing
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(moved), "moved")
+	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1e3, "other-write-max-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, "other-write-p99-ms")
 }

@@ -53,6 +53,9 @@ func deadIDs(q *store.DeadQuery, above, below, columns string) (text string, arg
 	if since := idAt(q.Since); above < since {
 		above = since
 	}
+	if end := idAt(q.Until.Add(untilSlack)); !q.Until.IsZero() && (below == "" || end < below) {
+		below = end
+	}
 	text = "SELECT " + columns + " FROM dead INDEXED BY " + index + " WHERE state = ? AND " + first + " = ? AND id > ? AND id < ?"
 	args = []any{state, value, above, cmp.Or(below, "dl_~")}
 	if index != "dead_list" && q.Conv == "" {
@@ -62,6 +65,11 @@ func deadIDs(q *store.DeadQuery, above, below, columns string) (text string, arg
 		AND (? = '' OR platform = ?) AND at >= ? AND at < ?`,
 		append(args, q.App, q.App, q.Account, q.Account, q.Reason, q.Reason, q.Kind, q.Kind, q.Platform, q.Platform, q.Since, until)
 }
+
+// untilSlack is how far the id of a dead letter may be ahead of its time, where an older
+// schema wrote it while the clock was set back: ids never go back. Since then the time
+// is the id's.
+const untilSlack = time.Minute
 
 // idAt is below every id of a dead letter made at t or later.
 func idAt(t time.Time) string {

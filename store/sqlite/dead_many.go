@@ -9,13 +9,6 @@ import (
 	"github.com/causewayhq/causeway/store"
 )
 
-// One slice of a deed on many ends after so many dead letters or so long, whichever
-// comes first, so that the writer is soon free for others.
-const (
-	manySlice = 200
-	manyTime  = 15 * time.Millisecond
-)
-
 // RequeueAll sets many dead letters moving; see store.AdminLedger.
 func (l *Ledger) RequeueAll(ctx context.Context, q store.DeadQuery, by string, now time.Time, moved func([]gateway.Requeued)) (gateway.DeadMoved, error) {
 	var slice []gateway.Requeued
@@ -62,20 +55,22 @@ func (l *Ledger) moveDead(ctx context.Context, q store.DeadQuery, deed *gateway.
 		return done, err
 	}
 	var entry int64 // of the audit
+	size := newSlicer()
 	for above := ""; ; {
-		most := manySlice
+		left := size.most
 		if limit > 0 {
-			most = min(most, limit-done.Moved-done.Skipped)
+			left = min(left, limit-done.Moved-done.Skipped)
 		}
-		if most <= 0 {
+		if left <= 0 {
 			return done, nil
 		}
 		var slice gateway.DeadMoved
 		var end string
 		row, over := entry, false
-		err := l.write(ctx, true, most/8, func(c *conn) (err error) {
+		made, err := l.writeSlice(ctx, left/8, func(c *conn) (err error) {
 			move.begin()
-			slice, end, over, err = l.moveSlice(c, &q, above, last, most, move.one)
+			size.start()
+			slice, end, over, err = l.moveSlice(c, &q, above, last, left, size, move.one)
 			if err != nil || slice.Moved == 0 {
 				return err
 			}
@@ -83,20 +78,21 @@ func (l *Ledger) moveDead(ctx context.Context, q store.DeadQuery, deed *gateway.
 			row, err = auditGrows(c, entry, deed)
 			return err
 		})
-		if err != nil {
+		if !made {
 			return done, err
 		}
+		size.ended()
 		entry, above = row, end
 		done.Moved, done.Skipped = done.Moved+slice.Moved, done.Skipped+slice.Skipped
 		move.committed()
-		if over {
-			return done, nil
+		if over || err != nil {
+			return done, err
 		}
 	}
 }
 
 // moveSlice moves some of those above an id. over: there are no more.
-func (l *Ledger) moveSlice(c *conn, q *store.DeadQuery, above, last string, most int, one func(*conn, *gateway.DeadLetter) error) (done gateway.DeadMoved, end string, over bool, err error) {
+func (l *Ledger) moveSlice(c *conn, q *store.DeadQuery, above, last string, most int, size *slicer, one func(*conn, *gateway.DeadLetter) error) (done gateway.DeadMoved, end string, over bool, err error) {
 	text, args := deadIDs(q, above, last+"~", "id")
 	var letters []gateway.DeadLetter
 	text = "SELECT " + deadColumns + " FROM dead WHERE id IN (" + text + " ORDER BY id LIMIT ?) ORDER BY id"
@@ -107,7 +103,6 @@ func (l *Ledger) moveSlice(c *conn, q *store.DeadQuery, above, last string, most
 	if err != nil {
 		return done, above, false, err
 	}
-	begun := time.Now() // the machine's own work
 	for i := range letters {
 		switch err := one(c, &letters[i]); {
 		case errors.Is(err, gateway.ErrConflict), errors.Is(err, gateway.ErrNotFound):
@@ -117,7 +112,7 @@ func (l *Ledger) moveSlice(c *conn, q *store.DeadQuery, above, last string, most
 		default:
 			done.Moved++
 		}
-		if end = letters[i].ID; time.Since(begun) > manyTime && i+1 < len(letters) {
+		if end = letters[i].ID; size.full(i+1) && i+1 < len(letters) {
 			return done, end, false, nil
 		}
 	}

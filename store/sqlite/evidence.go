@@ -24,14 +24,14 @@ func scanParked(r row) (e gateway.Evidence, err error) {
 // that stays is looked at again at its deadline, or when unpark says that
 // something about it changed. Not durable: evidence comes out of the archive, and a takeover
 // that is over is so still.
-func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover,
-) (done int, woken []string, next time.Time, err error) {
+func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover) (out gateway.Judged, err error) {
 	err = l.write(ctx, false, limit/8, func(c *conn) error {
-		var over time.Time
-		var err error
-		if done, woken, over, err = l.endTakeovers(c, now, limit); err != nil {
+		out = gateway.Judged{}
+		done, woken, over, err := l.endTakeovers(c, now, limit)
+		if err != nil {
 			return err
 		}
+		out.Done, out.Woken = done, woken
 		var rows []gateway.Evidence
 		err = c.query("SELECT "+parkedColumns+" FROM parked WHERE look_at <= ? ORDER BY look_at, n LIMIT ?", func(r row) error {
 			e, err := scanParked(r)
@@ -43,39 +43,40 @@ func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int, rule func(
 		}
 		seen := make(map[string]bool)
 		for i := range rows {
-			judged, wake, err := l.judge(c, &rows[i], now, rule)
+			judged, wake, err := l.judge(c, &rows[i], now, rule, &out)
 			if err != nil {
 				return err
 			}
 			if judged {
-				done++
+				out.Done++
 			}
 			if wake != "" && !seen[wake] {
 				seen[wake] = true
-				woken = append(woken, wake)
+				out.Woken = append(out.Woken, wake)
 			}
 		}
 		at, err := c.number("SELECT min(look_at) FROM parked")
-		next = fromNanos(at)
+		out.Next = fromNanos(at)
 		if err == nil && at == 0 { // either none is left, or one is due at once
 			left, lerr := c.number("SELECT count(*) FROM (SELECT 1 FROM parked LIMIT 1)")
 			if err = lerr; left > 0 {
-				next = now
+				out.Next = now
 			}
 		}
-		if !over.IsZero() && (next.IsZero() || over.Before(next)) {
-			next = over
+		if !over.IsZero() && (out.Next.IsZero() || over.Before(out.Next)) {
+			out.Next = over
 		}
 		return err
 	})
 	if err != nil {
-		return 0, nil, time.Time{}, err
+		return gateway.Judged{}, err
 	}
-	return done, woken, next, nil
+	return out, nil
 }
 
-// judge looks at one row. wake is a conversation whose head may have moved.
-func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time, rule func(platform, account string) gateway.Takeover,
+// judge looks at one row. wake is a conversation whose head may have moved; one that a
+// colleague took is put into out.
+func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time, rule func(platform, account string) gateway.Takeover, out *gateway.Judged,
 ) (judged bool, wake string, err error) {
 	m, err := messageOf(c, e)
 	if err != nil {
@@ -107,6 +108,7 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time, rule func(pl
 			if err := l.judged(c, e, j, nil, now); err != nil || j != gateway.JudgedHuman || rule == nil {
 				return true, e.Conv, err
 			}
+			out.Taken = append(out.Taken, e.Conv)
 			return true, e.Conv, l.takenBy(c, e, rule(e.Platform, e.Account), now)
 		}
 	}
@@ -289,7 +291,7 @@ func (l *Ledger) unpark(c *conn, m *message, now time.Time) error {
 			continue
 		}
 		done[rows[i].N] = true
-		if _, _, err := l.judge(c, &rows[i], now, nil); err != nil {
+		if _, _, err := l.judge(c, &rows[i], now, nil, nil); err != nil {
 			return err
 		}
 	}

@@ -110,6 +110,13 @@ func conversationEvents(c *conn, out *gateway.Conversation, key int64, limit int
 		if err := c.query("SELECT app, state, reason, tries, at FROM settled WHERE n = ?", set, n); err != nil {
 			return err
 		}
+		err := c.query("SELECT app, try, at, reason, detail FROM try WHERE n = ? ORDER BY at, app, requeue, try", func(r row) error {
+			e.Tries = append(e.Tries, gateway.EventTry{App: r.str(0), Try: int(r.int(1)), At: r.time(2), Reason: r.str(3), Error: string(r.blob(4))})
+			return nil
+		}, n)
+		if err != nil {
+			return err
+		}
 	}
 	return pendingStates(c, out, key, ns)
 }
@@ -126,9 +133,17 @@ func pendingStates(c *conn, out *gateway.Conversation, key int64, ns []int64) er
 		return err
 	}
 	for _, app := range apps {
-		err = c.query("SELECT n, blocked_at > 0 FROM pending WHERE app = ? AND c = ?", func(r row) error {
+		err = c.query("SELECT n, blocked_at > 0, tries, next_at FROM pending WHERE app = ? AND c = ?", func(r row) error {
 			if i, ok := at[r.int(0)]; ok {
 				e := &out.Events[i]
+				if e.Waits == nil {
+					e.Waits = make(map[string]gateway.EventWait)
+				}
+				wait := gateway.EventWait{Tries: int(r.int(2))}
+				if next := r.time(3); !next.IsZero() {
+					wait.NextAt = &next
+				}
+				e.Waits[app] = wait
 				if e.States == nil {
 					e.States = make(map[string]gateway.EventState)
 				}

@@ -45,13 +45,21 @@ func (w *relayWrite) turn(t *talk, it *gateway.ItemRow) error {
 		return nil
 	}
 	p.turns = 0
-	b := gateway.Brake{Scope: gateway.BrakeConversation, Name: t.conv, At: w.now, By: gateway.BrakeByGateway, Reason: gateway.BrakeLoop}
+	stopped, err := w.brake(t.conv, gateway.BrakeLoop)
+	if stopped {
+		w.l.book.add(prefixOther+"loops", 1)
+	}
+	return err
+}
+
+// brake stops a conversation by a rule; false when it is stopped already.
+func (w *relayWrite) brake(conv, reason string) (bool, error) {
+	b := gateway.Brake{Scope: gateway.BrakeConversation, Name: conv, At: w.now, By: gateway.BrakeByGateway, Reason: reason}
 	n, err := w.c.exec("INSERT INTO brake (scope, name, at, by, reason) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		string(b.Scope), b.Name, b.At, b.By, b.Reason)
 	if err != nil || n == 0 {
-		return err
+		return false, err
 	}
-	w.l.book.add(prefixOther+"loops", 1)
 	w.res.Braked = append(w.res.Braked, b)
-	return audit(w.c, w.now, b.By, "pause", string(b.Scope)+" "+b.Name)
+	return true, audit(w.c, w.now, b.By, "pause", string(b.Scope)+" "+b.Name)
 }

@@ -68,6 +68,8 @@ func walks() map[string]string {
 		"SELECT count(*) FROM (SELECT 1 FROM parked LIMIT 1)":                   newest,
 		"SELECT app, 'pending', count(*) FROM pending GROUP BY":                 recount,
 		"SELECT '', state, count(*) FROM message WHERE row > ? AND row <= ?":    recount,
+		"SELECT next_at FROM unburied ORDER BY next_at LIMIT ":                  newest,
+		"SELECT iif(item < 0, 'payload', 'item'), count(*), min(since) FROM un": operator,
 		"SELECT app, count(*) FROM pending WHERE blocked_at > 0 GROUP BY":       operator,
 		"SELECT app, count(*), min(blocked_at) FROM pending WHERE":              operator,
 		"SELECT app, count(*), min(at) FROM settled WHERE reason =":             operator,

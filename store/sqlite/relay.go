@@ -263,16 +263,26 @@ func (w *relayWrite) payload(p *gateway.RelayedPayload, tally itemTally) error {
 	w.l.book.add(prefixPayload+string(state), 1)
 	if p.State == gateway.PayloadDead {
 		err = w.bury(&gateway.DeadLetter{Kind: "payload", Reason: reason, Detail: p.Detail,
-			Platform: p.Platform, Payload: payloadID(p), Pos: p.Pos, Item: -1})
+			Platform: p.Platform, Payload: payloadID(p), Pos: p.Pos, Item: -1}, func() (string, error) { return "", nil })
 	}
 	return err
 }
 
-// bury writes a dead letter and tells of it.
-func (w *relayWrite) bury(d *gateway.DeadLetter) (err error) {
+// bury writes a dead letter and tells of it. When it is refused it is owed, and the
+// conversation that stands names waits for it; everything else goes on.
+func (w *relayWrite) bury(d *gateway.DeadLetter, stands func() (string, error)) (err error) {
 	d.At = w.now
-	if d.ID, err = w.l.bury(w.c, w.now, d); err == nil {
+	d.ID, err = w.l.bury(w.c, w.now, d)
+	switch {
+	case err == nil:
 		w.res.Buried = append(w.res.Buried, *d)
+		return nil
+	case !w.l.notBuried(err):
+		return err
 	}
-	return err
+	conv, err := stands()
+	if err != nil {
+		return err
+	}
+	return w.owe(d, conv)
 }

@@ -114,6 +114,9 @@ func (w *relayWrite) forgetPayload(pos int64) error {
 	if _, err := w.c.exec("DELETE FROM item WHERE pos = ?", pos); err != nil {
 		return err
 	}
+	if err := w.forgive(pos, -1); err != nil {
+		return err
+	}
 	_, err = w.c.exec("UPDATE dead SET state = 'requeued', by = 'again' WHERE pos = ? AND kind IN ('item', 'payload') AND state = 'open'", pos)
 	return err
 }
@@ -128,20 +131,23 @@ func (w *relayWrite) forgetItem(pos int64, idx int) error {
 		w.l.book.add(countItemDecoded, -1)
 		w.l.book.add(prefixItem+state, -1)
 	}
+	if err := w.forgive(pos, idx); err != nil {
+		return err
+	}
 	_, err = w.c.exec(`UPDATE dead SET state = 'requeued', by = 'again'
 		WHERE pos = ? AND item = ? AND kind IN ('item', 'payload') AND state = 'open'`, pos, idx)
 	return err
 }
 
 // againSlice is how many rows one transaction of ReadAgain queues.
-const againSlice = 1000
+const againSlice = 250
 
 // ReadAgain queues payloads to be read again. A long list is written in slices,
 // the first of which records the deed; to repeat a call that failed is harmless.
 func (l *Ledger) ReadAgain(ctx context.Context, rows []gateway.AgainRow, by string, now time.Time) error {
 	for from := 0; ; from += againSlice {
 		slice := rows[from:min(from+againSlice, len(rows))]
-		err := l.write(ctx, true, 1+len(slice)/16, func(c *conn) error {
+		_, err := l.writeSlice(ctx, 1+len(slice)/16, func(c *conn) error {
 			for _, r := range slice {
 				if err := queueAgain(c, r); err != nil {
 					return err

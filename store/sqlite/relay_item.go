@@ -35,7 +35,8 @@ func (w *relayWrite) item(p *gateway.RelayedPayload, it *gateway.ItemRow) (gatew
 	w.l.book.add(prefixItem+string(state), 1)
 	if state == gateway.ItemDead {
 		err := w.bury(&gateway.DeadLetter{Kind: "item", Reason: reason, Detail: detail,
-			Platform: p.Platform, Account: it.Event.Account, Payload: payloadID(p), Pos: p.Pos, Item: it.Index, Event: it.Event.ID})
+			Platform: p.Platform, Account: it.Event.Account, Payload: payloadID(p), Pos: p.Pos, Item: it.Index, Event: it.Event.ID},
+			func() (string, error) { return w.standsIn(p, it) })
 		if err != nil {
 			return "", err
 		}

@@ -135,6 +135,13 @@ func (w *settleWrite) carryOut(out *gateway.Settled, key int64, rows []gateway.P
 	out.Was, out.Decision = was, d
 	if spent := d.Tries - was.Tries; spent > 0 {
 		w.l.book.add(seenCount(was.App, "tries"), int64(spent))
+		if d.State != gateway.EventSettled {
+			for i := range rows {
+				if err := w.tried(&rows[i], &d); err != nil {
+					return err
+				}
+			}
+		}
 	}
 	switch d.State {
 	case gateway.EventPending:
@@ -226,6 +233,16 @@ func (w *settleWrite) bury(out *gateway.Settled, rows []gateway.Pending, d gatew
 		}
 	}
 	_, err = w.c.exec("RELEASE bundle")
+	return err
+}
+
+// triedDetail is how much is kept of an error, in bytes.
+const triedDetail = 1024
+
+// tried keeps a failed try, for those who look at the conversation.
+func (w *settleWrite) tried(was *gateway.Pending, d *gateway.Decision) error {
+	_, err := w.c.exec("INSERT OR REPLACE INTO try (n, app, requeue, try, at, reason, detail) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		was.N, was.App, was.Requeue, d.Tries, w.now, d.Reason, []byte(d.Detail[:min(len(d.Detail), triedDetail)]))
 	return err
 }
 

@@ -89,7 +89,7 @@ func countRows(s *gateway.Sums, prefix, app, state string, n int64) {
 // Counters are the other kept counts by name.
 func (l *Ledger) Counters(ctx context.Context) (map[string]int64, error) {
 	out := make(map[string]int64)
-	for _, name := range []string{"late", "bad_answer", "out_of_order", "overrun", "parked", "taken", "takeovers", "loops", "merged", "alias_moved", "alias_conflict", "superseded", "relaxed"} {
+	for _, name := range []string{"late", "bad_answer", "out_of_order", "overrun", "parked", "taken", "takeovers", "loops", "merged", "alias_moved", "alias_conflict", "superseded", "relaxed", gateway.ReasonNotBuried, countUnburied} {
 		out[name] = 0
 	}
 	err := l.r.read(ctx, func(c *conn) error {

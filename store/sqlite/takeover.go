@@ -70,6 +70,36 @@ func (l *Ledger) takenBy(c *conn, e *gateway.Evidence, rule gateway.Takeover, no
 	return l.take(c, t, by, e.At, rule, now)
 }
 
+// InTakeover says which conversations a colleague has now; see store.GateLedger.
+func (l *Ledger) InTakeover(ctx context.Context, convs []string, now time.Time) (map[string]bool, error) {
+	taken := make(map[string]bool)
+	err := l.r.snapshot(ctx, func(c *conn) error {
+		any, err := c.one("SELECT 1 FROM conversation WHERE taken_until > 0 AND taken_until > ? LIMIT 1", func(row) {}, now)
+		if err != nil || !any { // nearly always
+			return err
+		}
+		for _, conv := range convs {
+			key, found, err := keyOf(c, conv)
+			if err != nil {
+				return err
+			}
+			if !found {
+				continue
+			}
+			until, err := c.number(`WITH RECURSIVE part(c) AS (VALUES (?) UNION SELECT v.into_c FROM part JOIN conversation v ON v.c = part.c AND v.into_c >= 0)
+				SELECT max(v.taken_until) FROM part JOIN conversation v ON v.c = part.c`, key)
+			if err != nil {
+				return err
+			}
+			if until > nanos(now) {
+				taken[conv] = true
+			}
+		}
+		return nil
+	})
+	return taken, err
+}
+
 // partText finds a conversation and all that became part of it.
 const partText = `WITH RECURSIVE part(c) AS (VALUES (?) UNION SELECT u.c FROM part JOIN conversation u ON u.into_c = part.c AND u.into_c >= 0)
 	SELECT v.conv FROM part JOIN conversation v ON v.c = part.c`

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -12,7 +13,8 @@ func adminConversation(w *world) {
 	conv := w.say("a1", "1", "secret text")
 	second := w.message("a2", "1")
 	second.Wanted = []string{"bot", "other"}
-	w.relay(second)
+	second.Event.Content = []byte(`{"type":"text","text":"hello"}`)
+	p := w.relay(second).Pending[0]
 	c, err := w.l.Conversation(w.ctx, conv, 100)
 	w.must(err)
 	occurred := w.now.Add(-time.Second)
@@ -21,12 +23,27 @@ func adminConversation(w *world) {
 		Events: []gateway.ConversationEvent{
 			{Event: "ev_a1", Seq: 1, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now, OccurredAt: &occurred,
 				States: map[string]gateway.EventState{"bot": gateway.EventSettled}, Verdicts: map[string]gateway.EventVerdict{"bot": {Reason: "done", Tries: 1, At: w.now}}},
-			{Event: "ev_a2", Seq: 2, Kind: gateway.KindMessage, Origin: gateway.OriginLive, ReceivedAt: w.now, OccurredAt: &occurred,
-				States: map[string]gateway.EventState{"bot": gateway.EventPending, "other": gateway.EventPending}},
+			{Event: "ev_a2", Seq: 2, Kind: gateway.KindMessage, Type: "text", Origin: gateway.OriginLive, ReceivedAt: w.now, OccurredAt: &occurred,
+				States: map[string]gateway.EventState{"bot": gateway.EventPending, "other": gateway.EventPending},
+				Waits:  map[string]gateway.EventWait{"bot": {}, "other": {}}},
 		},
 		Messages: []gateway.ConversationMessage{{Message: c.Messages[0].Message, Event: "ev_a1", Type: gateway.ReplyText, State: gateway.MessageWaiting, DueAt: w.now}},
 	}
 	w.same("conversation", c, want)
+
+	// Its failed tries, and what it waits for; the texts on demand.
+	next := w.now.Add(time.Minute)
+	first := w.now
+	w.answer(p, gateway.Decision{State: gateway.EventPending, Reason: "retry", Tries: 1, NextAt: next, Detail: "no model", Failed: true})
+	p.Round = 1
+	w.later(time.Second)
+	w.answer(p, gateway.Decision{State: gateway.EventDead, Reason: gateway.ReasonTries, Tries: 2, Detail: strings.Repeat("e", 5000), Failed: true})
+	c, err = w.l.Conversation(w.ctx, conv, 100)
+	w.must(err)
+	w.same("tries", c.Events[1].Tries, []gateway.EventTry{{App: "bot", Try: 1, At: first, Reason: "retry", Error: "no model"},
+		{App: "bot", Try: 2, At: w.now, Reason: gateway.ReasonTries, Error: strings.Repeat("e", 1024)}})
+	w.must(w.l.ConversationTexts(w.ctx, c))
+	w.same("texts", [2]string{c.Messages[0].Text, c.Events[1].Text}, [2]string{"secret text", "hello"})
 	if _, err := w.l.Conversation(w.ctx, "none", 10); !errors.Is(err, gateway.ErrNotFound) {
 		w.Errorf("an unknown conversation: %v", err)
 	}

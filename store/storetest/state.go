@@ -141,7 +141,7 @@ func stateSessions(w *world) {
 	w.same("after a copy and a replay", w.subject("c").Session, gateway.SessionEnded)
 
 	w.relay(w.echo("e1", "7", "wamid.human", ""))
-	_, _, _, err := w.l.Judge(w.ctx, w.later(time.Minute), 100, w.rule)
+	_, err := w.l.Judge(w.ctx, w.later(time.Minute), 100, w.rule)
 	w.must(err)
 	conv, err := w.l.FindConversation(w.ctx, "whatsapp", "shop", phone("7"))
 	w.must(err)

@@ -110,9 +110,9 @@ func takeoverAfterSending(w *world) {
 	w.say("a3", "1", "4")
 	w.later(30 * time.Minute)
 	// In slices: what is answered between them stays behind, so the order is kept.
-	n, _, _, err := w.l.Judge(w.ctx, w.now, 2, w.rule)
+	out, err := w.l.Judge(w.ctx, w.now, 2, w.rule)
 	w.must(err)
-	w.same("moved", n, 2)
+	w.same("moved", out.Done, 2)
 	w.say("a4", "1", "5")
 	w.judge()
 	for _, text := range []string{"2", "3", "4", "5"} {
@@ -287,7 +287,9 @@ func takeoverEvents(w *world) {
 	s := w.balanced()
 	w.same("shy", s.Apps["shy"], gateway.AppSums{Wanted: 1, Settled: 1})
 	w.answer(r.Pending[0], done())
+	w.inTakeover(map[string]bool{conv: true}, conv, "nobody")
 	w.later(time.Hour) // over, though nobody looked yet
+	w.inTakeover(map[string]bool{}, conv)
 	it = w.message("a3", "1")
 	it.Wanted, it.SkipTaken = []string{"shy"}, []string{"shy"}
 	if r := w.relay(it); len(r.Pending) != 1 || string(r.Pending[0].Row.Content) != string(it.Event.Content) {
@@ -310,9 +312,17 @@ func takeoverMerged(w *world) {
 	w.same("held of both", w.because(gateway.MessageHeld, gateway.ReasonTakeover), []string{"1", "2"})
 	w.same("taken", w.counter("taken"), int64(1))
 	w.same("who has it", w.state(younger).Until, w.now.Add(time.Hour))
+	w.inTakeover(map[string]bool{older: true, younger: true}, older, younger)
 	w.later(time.Hour)
 	w.judge()
 	w.same("sent first", w.send(younger, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.2"}).Reply.Text, "2")
 	w.same("sent then", w.send(older, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.1"}).Reply.Text, "1")
 	w.balanced()
+}
+
+func (w *world) inTakeover(want map[string]bool, convs ...string) {
+	w.Helper()
+	got, err := w.l.InTakeover(w.ctx, convs, w.now)
+	w.must(err)
+	w.same("in takeover", got, want)
 }

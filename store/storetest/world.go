@@ -214,9 +214,9 @@ func (w *world) find(id string, state gateway.MessageState) gateway.Message {
 
 func (w *world) judge() (int, []string, time.Time) {
 	w.Helper()
-	n, woken, next, err := w.l.Judge(w.ctx, w.now, 100, w.rule)
+	out, err := w.l.Judge(w.ctx, w.now, 100, w.rule)
 	w.must(err)
-	return n, woken, next
+	return out.Done, out.Woken, out.Next
 }
 
 func (w *world) changes() []gateway.Change {
