@@ -16,6 +16,7 @@ type scheduleResult struct {
 	Late      latency `json:"lateness"`
 	Arrived   int     `json:"arrived"`
 	Cancelled int     `json:"cancelled"`
+	Unknown   int     `json:"unknown"` // were being sent when it was killed
 	// What must not be: messages that did not come, came before their time, twice, or
 	// although they were cancelled.
 	Missing int `json:"missing"`
@@ -48,11 +49,9 @@ func actResults(acts []*act) (out []actResult) {
 
 // conclude compares what came with what was asked for.
 func (s *scheduleRun) conclude(res *scheduleResult) {
-	s.sink.mu.Lock()
-	defer s.sink.mu.Unlock()
 	late := newHistogram()
-	for i, due := range s.due {
-		at := s.sink.at[i]
+	for i, at := range s.sink.arrivals() {
+		due := s.due[i]
 		switch {
 		case s.gone[i]:
 			res.Cancelled++
@@ -71,7 +70,10 @@ func (s *scheduleRun) conclude(res *scheduleResult) {
 			late.add(at.Sub(due))
 		}
 	}
-	res.TooLate = s.late
+	res.TooLate, res.Unknown = s.late, s.unknown
+	res.Missing -= s.unknown
+	s.sink.mu.Lock()
+	defer s.sink.mu.Unlock()
 	res.Twice = s.sink.doubles + s.sink.strange
 	res.Late = late.latency()
 }
@@ -106,5 +108,5 @@ func (r *scheduleResult) human(w io.Writer) {
 		row("they leave: "+a.Act, a.Samples, a.Took)
 	}
 	t.end()
-	_, _ = fmt.Fprintf(w, "\ncancelled %d; missing %d, early %d, twice %d, come though cancelled %d\n", r.Cancelled, r.Missing, r.Early, r.Twice, r.Undead)
+	_, _ = fmt.Fprintf(w, "\ncancelled %d, unknown by the kill %d; missing %d, early %d, twice %d, come though cancelled %d\n", r.Cancelled, r.Unknown, r.Missing, r.Early, r.Twice, r.Undead)
 }

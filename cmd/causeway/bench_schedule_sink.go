@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +50,13 @@ func (s *scheduleSink) reached(n int) <-chan struct{} {
 		close(s.all)
 	}
 	return s.all
+}
+
+// arrivals are the times of the first arrivals, by serial.
+func (s *scheduleSink) arrivals() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.at)
 }
 
 // run serves until ctx ends.
