@@ -9,8 +9,9 @@ import (
 )
 
 // Begun looks at the newest begunChanges changes, begunPage in one read, which takes
-// about a second for all on a busy machine of two cores (BenchmarkBegun). At 80 messages a second with three statuses each that is the
-// last ten minutes, and WhatsApp's pair is repaid after four and a half.
+// about a second for all on a busy machine of two cores (BenchmarkBegun). At 80 messages
+// a second with three statuses each that is the last ten minutes, and WhatsApp's pair is
+// repaid after four and a half.
 const (
 	begunChanges = 200_000
 	begunPage    = 2000
