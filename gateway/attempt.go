@@ -19,6 +19,11 @@ type AttemptEnd struct {
 	Spent bool
 	// By is "answer" or "restart" (the attempt was found open).
 	By string
+	// Next is the attempt of the conversation's next message, nil for none: it begins in
+	// the same commit, when the message was accepted and the next one is the head that
+	// may leave. Begun is set by the ledger: that it did, with ID and N in Next.
+	Next  *Attempt
+	Begun bool
 	// Merged is set by the ledger: what the aliases of the outcome made one.
 	Merged []Merge
 }

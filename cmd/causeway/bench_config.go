@@ -14,6 +14,7 @@ type benchConfig struct {
 	apiBase string // of the fake platform; "" when nothing is sent
 	builtin string // "echo", or "" for an application without a bot
 	workers bool   // may connect as benchApp with rigPassword
+	pace    int    // of the account, messages a second; 0 for no bound
 }
 
 // write writes the file and returns its path. It is quoted as JSON strings are,
@@ -32,8 +33,12 @@ func (o benchConfig) write() (string, error) {
 	line("endpoints:")
 	line("  - {name: %s, platform: whatsapp, app_secret: %q, verify_token: %q}", benchEndpoint, benchAppSecret, benchVerifyToken)
 	line("accounts:")
-	account := fmt.Sprintf("name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q, access_token: %q, pace: {account: \"0\", pair: \"0\"}",
-		benchAccount, benchPhoneID, benchWABA, benchAccessToken)
+	pace := "0"
+	if o.pace > 0 {
+		pace = fmt.Sprint(o.pace, "/s")
+	}
+	account := fmt.Sprintf("name: %s, platform: whatsapp, phone_number_id: %q, waba_id: %q, access_token: %q, pace: {account: %q, pair: \"0\"}",
+		benchAccount, benchPhoneID, benchWABA, benchAccessToken, pace)
 	if o.apiBase != "" {
 		account += fmt.Sprintf(", api_base: %q", o.apiBase)
 	}

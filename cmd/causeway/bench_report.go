@@ -35,6 +35,7 @@ type benchReport struct {
 	Latency       *latencyResult       `json:"latency,omitempty"`
 	Neighbour     *neighbourResult     `json:"neighbour,omitempty"`
 	Conversations *conversationsResult `json:"conversations,omitempty"`
+	Send          []sendResult         `json:"send,omitempty"`
 }
 
 func (r *benchReport) atLeast(name string, got, least float64) {
@@ -87,6 +88,8 @@ func (r *benchReport) human(w io.Writer) {
 		r.Neighbour.human(w)
 	case r.Conversations != nil:
 		r.Conversations.human(w)
+	case r.Send != nil:
+		humanSend(w, r.Send)
 	default:
 		humanDispatch(w, r.Dispatch)
 	}

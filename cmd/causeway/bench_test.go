@@ -212,7 +212,7 @@ func TestBenchCheck(t *testing.T) {
 func TestBenchUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"ingest", "--rounds", "0"}, {"ingest", "--connections", "0"}, {"ingest", "--dir", "/does/not/exist"},
-		{"dispatch", "--slots", "0"}, {"dispatch", "--handler", "0s"}, {"footprint", "--rate", "0"}, {"footprint", "more"},
+		{"dispatch", "--slots", "0"}, {"dispatch", "--handler", "0s"}, {"send", "--delay", "0s"}, {"send", "--case", "none"}, {"footprint", "--rate", "0"}, {"footprint", "more"},
 		{"schedule", "--count", "1"}, {"schedule", "--over", "0s"}, {"schedule", "--lead", "-1s"},
 		{"latency", "--rate", "0"}, {"neighbour", "--slots", "1"}, {"conversations", "--waiting", "2", "--count", "1"},
 	} {

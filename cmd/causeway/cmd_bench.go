@@ -37,8 +37,8 @@ func (c *cli) benchCommand() *cobra.Command {
 	f.StringVar(&b.dir, "dir", ".", "folder on the file system that is measured")
 	f.BoolVar(&b.check, "check", false, "exit 1 when a target is missed")
 	f.StringVar(&b.cpuProfile, "cpuprofile", "", "write CPU profiles of what is measured to files that begin with this")
-	cmd.AddCommand(b.ingestCommand(), b.dispatchCommand(), b.footprintCommand(), b.scheduleCommand(), b.latencyCommand(), b.neighbourCommand(), b.conversationsCommand(),
-		b.floorChildCommand(), b.gatewayChildCommand(), b.workerChildCommand())
+	cmd.AddCommand(b.ingestCommand(), b.dispatchCommand(), b.sendCommand(), b.footprintCommand(), b.scheduleCommand(), b.latencyCommand(), b.neighbourCommand(), b.conversationsCommand(),
+		b.floorChildCommand(), b.gatewayChildCommand(), b.workerChildCommand(), b.sandboxChildCommand())
 	return cmd
 }
 

@@ -32,6 +32,9 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flow(m.Account).landed()
+	if o.Kind == gateway.OutcomeAccepted {
+		p.flow(m.Account).taken.add(now)
+	}
 	if o.Kind == gateway.OutcomeRetry && o.Scope == gateway.ScopePair && o.Blame == gateway.BlamePace {
 		for _, meter := range p.pairs[m.Conv] {
 			meter.spend(now)

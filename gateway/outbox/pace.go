@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 type pace struct {
 	limits func(account string) []gateway.Limit
 	keyFP  func(account string) string
-	flight int // calls of one account at one moment
+	flight int // calls of one account at one moment; see flow.more
 
 	mu      sync.Mutex
 	flows   map[string]*flow // by account
@@ -38,6 +39,7 @@ type flow struct {
 	waiting line
 	stands  map[string]struct{} // in waiting
 	flying  int                 // calls that run
+	taken   lately              // messages that were accepted
 	ready   time.Time           // not looked at again before; zero: look
 	health
 }
@@ -156,6 +158,8 @@ const busy = time.Minute
 func (l *flow) open(flight int, now time.Time) time.Duration {
 	if l.careful() {
 		flight = 1
+	} else if l.flying >= flight {
+		flight += l.more(flight, now)
 	}
 	if l.flying >= flight {
 		return busy
@@ -173,6 +177,28 @@ func (l *flow) wait(flight int, now time.Time) time.Duration {
 	}
 	return max(longest(l.own, now), longest(l.shared, now))
 }
+
+// more is how many calls beyond flight may run at one moment: half a second of what the
+// account took lately, since a fast one has that many on their way. One that hangs took
+// nothing: each call of it may become an unknown message, so there should be few.
+func (l *flow) more(flight int, now time.Time) int {
+	return min(int(l.taken.perSecond(now)/2), flightGrows*flight-flight)
+}
+
+// flightGrows bounds the calls of one account, by those of one that is slow.
+const flightGrows = 4
+
+// lately is about how many there were in the last second.
+type lately struct {
+	n  float64
+	at time.Time
+}
+
+func (l *lately) perSecond(now time.Time) float64 {
+	return l.n * math.Exp(-max(now.Sub(l.at).Seconds(), 0))
+}
+
+func (l *lately) add(now time.Time) { l.n, l.at = l.perSecond(now)+1, now }
 
 func (l *flow) adjust(now time.Time) {
 	for _, m := range l.own {

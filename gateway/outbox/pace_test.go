@@ -321,3 +321,37 @@ func TestPaceOverARestart(t *testing.T) {
 		})
 	}
 }
+
+// An account that takes its messages has more calls on their way than one that is slow
+// to: as many as its pace needs. When it hangs, few become unknown.
+func TestCallsAtOnceGrow(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = map[string][]gateway.Limit{"shop": {{N: 600, Per: time.Second, Burst: 1}}}
+		r.plays(500*time.Millisecond, r.say)
+		const convs, each = 320, 6
+		for i := range convs {
+			r.answered(fmt.Sprint("c", i), "1", "2", "3", "4", "5", "6")
+		}
+		time.Sleep(400 * time.Millisecond)
+		if first := r.sender.Account("shop").Flying; first > 128 {
+			t.Errorf("%d calls before one was answered", first)
+		}
+		most := 0
+		for range 600 {
+			time.Sleep(20 * time.Millisecond)
+			r.settle()
+			most = max(most, r.sender.Account("shop").Flying)
+		}
+		if n := len(r.called()); n != each*convs || most < 280 || most > 301 {
+			t.Errorf("%d calls, at most %d at once, want %d and those of half a second at 600 a second", n, most, each*convs)
+		}
+		r.plays(30*time.Second, r.say)
+		for i := range convs {
+			r.answered(fmt.Sprint("c", i), "7")
+		}
+		time.Sleep(10 * time.Second)
+		if n := r.sender.Account("shop").Flying; n != 128 {
+			t.Errorf("%d calls of an account that hangs", n)
+		}
+	})
+}

@@ -47,6 +47,9 @@ type rig struct {
 	merged  []gateway.Merge // as the sender tells
 	looks   atomic.Int64    // how often the sender asked for a conversation's head
 	stop    func()          // ends sender and judge
+	begins  atomic.Int64    // attempts that were stored by themselves
+	fails   atomic.Int64    // so many ends of attempts are not stored
+	halted  atomic.Bool     // nothing leaves
 
 	concurrency int // of the sender; 0 for its own
 }
@@ -107,6 +110,7 @@ func (r *rig) start(begin time.Time) {
 				r.judge.Kick()
 			}
 		},
+		Stopped:     func(*gateway.Message) bool { return r.halted.Load() },
 		Shares:      func(string, gateway.Share) []string { return r.shares },
 		Merged:      func(m []gateway.Merge) { r.merged = append(r.merged, m...) },
 		CallTimeout: 15 * time.Second, Now: time.Now, Log: r.log,

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,6 +26,8 @@ type QueueLedger interface {
 	Ranks(ctx context.Context, convs []string, now time.Time) (map[string]gateway.Rank, error)
 	// Postpone lets a waiting message and the parts behind it be due later.
 	Postpone(ctx context.Context, message string, due time.Time) error
+	// MessageAfter is the conversation's next open message behind one; nil for none.
+	MessageAfter(ctx context.Context, m *gateway.Message) (*gateway.Message, error)
 }
 
 // AccountLedger keeps which accounts are stopped, and what of their pace is spent, over
@@ -90,7 +93,8 @@ type SenderOptions struct {
 	// refusal: then no message is spent on finding out. Nil for no such question.
 	Probe func(ctx context.Context, platform, account string) (code string)
 	// Concurrency is how many conversations send at once, PerAccount how many of one
-	// account, so that one that hangs does not hold the others. 0 means 512, 128.
+	// account, so that one that hangs does not hold the others. One that takes many may
+	// have more, up to four times as many. 0 means 2,048 and 128.
 	Concurrency, PerAccount int
 	// CallTimeout bounds one call; 0 means 15 s.
 	CallTimeout time.Duration
@@ -105,9 +109,15 @@ type Sender struct {
 	o    SenderOptions
 	wake chan struct{}
 	pace *pace
+	// crowded says that conversations are in line for a place: nobody goes on then.
+	crowded atomic.Bool
 
 	mu    sync.Mutex
 	woken map[string]struct{}
+	// aheads are messages read ahead, by conversation; open is until when customers'
+	// windows certainly are.
+	aheads map[string]ahead
+	open   map[string]time.Time
 	// behind are conversations that wait for another one, by that one: it was
 	// merged into them and its messages go first.
 	behind map[string]map[string]struct{}
@@ -116,7 +126,7 @@ type Sender struct {
 // NewSender makes a sender; it does nothing before Run.
 func NewSender(o SenderOptions) *Sender {
 	if o.Concurrency <= 0 {
-		o.Concurrency = 512
+		o.Concurrency = 2048
 	}
 	if o.PerAccount <= 0 {
 		o.PerAccount = 128
@@ -155,7 +165,7 @@ func NewSender(o SenderOptions) *Sender {
 		o.Stopped = func(*gateway.Message) bool { return false }
 	}
 	return &Sender{o: o, wake: make(chan struct{}, 1), woken: map[string]struct{}{}, pace: newPace(o.Limits, o.KeyFP, o.PerAccount),
-		behind: map[string]map[string]struct{}{}}
+		behind: map[string]map[string]struct{}{}, aheads: map[string]ahead{}, open: map[string]time.Time{}}
 }
 
 // Wake says that a conversation may have something to send, or that something
@@ -167,6 +177,7 @@ func (s *Sender) Wake(convs ...string) {
 	s.mu.Lock()
 	for _, c := range convs {
 		s.woken[c] = struct{}{}
+		delete(s.aheads, c)
 	}
 	s.mu.Unlock()
 	s.look()
@@ -224,6 +235,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		if len(l.fresh) > 0 {
 			wait = 0
 		}
+		s.crowded.Store(len(l.fresh)+l.lines.n > 0)
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():

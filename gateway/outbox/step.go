@@ -34,6 +34,10 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 	if s.pace.may(conv) {
 		defer s.pace.back(conv) // unless it leaves
 	}
+	now := s.o.Now()
+	if m := s.takeAhead(conv, now); m != nil {
+		return s.waiting(ctx, m, now)
+	}
 	m, open, err := s.o.Ledger.NextMessage(ctx, conv)
 	if err != nil {
 		return s.failed(ctx, err)
@@ -41,7 +45,7 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 	if m == nil {
 		return time.Time{}
 	}
-	now := s.o.Now()
+	now = s.o.Now()
 	switch m.State {
 	case gateway.MessageSending:
 		return s.orphan(ctx, m, open, now)
@@ -65,11 +69,7 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 }
 
 func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time) time.Time {
-	retry := s.o.Retry(m.Account)
-	expires, reason := m.DueAt.Add(retry.MaxAge), gateway.ReasonExpired
-	if !m.ExpiresAt.IsZero() && m.ExpiresAt.Before(expires) {
-		expires, reason = m.ExpiresAt, "not sent in time"
-	}
+	expires, reason := s.expires(m)
 	if !now.Before(expires) {
 		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageExpired, reason, now); err != nil {
 			return s.failed(ctx, err)
@@ -117,7 +117,17 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		_, _ = s.pace.ask(m, false, s.o.Now()) // to the end of the line
 		return expires
 	}
-	return s.attempt(ctx, m, client, now)
+	return s.attempt(ctx, &flight{m: m, a: s.newAttempt(m, now), client: client, now: now})
+}
+
+// expires is when a message that waits will not be sent any more, and the reason then.
+func (s *Sender) expires(m *gateway.Message) (at time.Time, reason string) {
+	retry := s.o.Retry(m.Account)
+	at, reason = m.DueAt.Add(retry.MaxAge), gateway.ReasonExpired
+	if !m.ExpiresAt.IsZero() && m.ExpiresAt.Before(at) {
+		at, reason = m.ExpiresAt, "not sent in time"
+	}
+	return at, reason
 }
 
 // postpone lets what did not leave in its window be due when that opens again, so that
@@ -166,10 +176,8 @@ func (s *Sender) passed(conv string) {
 	delete(s.behind, conv)
 }
 
-// attempt stores the attempt, makes the call and stores the outcome. Once the
-// attempt is stored, the call's outcome is stored too, also when we are asked to
-// stop meanwhile.
-func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client, now time.Time) time.Time {
+// newAttempt is the next attempt of a message.
+func (s *Sender) newAttempt(m *gateway.Message, now time.Time) *gateway.Attempt {
 	timeout := s.o.CallTimeout
 	if m.Reply.Type.Harmless() {
 		timeout = min(timeout, harmlessTimeout)
@@ -182,66 +190,95 @@ func (s *Sender) attempt(ctx context.Context, m *gateway.Message, client Client,
 		_, closes := m.Window.Around(now)
 		a.VoidAfter = earlier(a.VoidAfter, closes)
 	}
-	until, once := m.Reply.Once()
-	if once && !until.IsZero() {
+	if until, once := m.Reply.Once(); once && !until.IsZero() {
 		a.VoidAfter = earlier(a.VoidAfter, until)
 	}
-	switch err := s.o.Ledger.BeginAttempt(ctx, a, m.Conv); {
+	return a
+}
+
+// attempt stores the attempt, makes the call and stores the outcome, and goes on with
+// the next message of the conversation when its attempt was stored with that. Once an
+// attempt is stored, the call's outcome is stored too, also when we are asked to
+// stop meanwhile.
+func (s *Sender) attempt(ctx context.Context, f *flight) (again time.Time) {
+	switch err := s.o.Ledger.BeginAttempt(ctx, f.a, f.m.Conv); {
 	case errors.Is(err, gateway.ErrConflict): // merged since it was read, or another sender: look again
-		s.pace.landed(m.Account)
+		s.pace.landed(f.m.Account)
 		return s.o.Now().Add(ledgerPause)
 	case err != nil:
-		s.pace.landed(m.Account)
+		s.pace.landed(f.m.Account)
 		return s.failed(ctx, err)
 	}
-	s.o.Boundary("outbox.attempt_stored")
+	for f != nil {
+		s.o.Boundary("outbox.attempt_stored")
+		f, again = s.fly(ctx, f)
+	}
+	return again
+}
+
+// fly makes the call of an attempt that is stored, and stores the outcome. It returns
+// the next attempt that was stored with it; nil for none, and when to look again.
+func (s *Sender) fly(ctx context.Context, f *flight) (next *flight, again time.Time) {
+	m, a := f.m, f.a
 	m.Attempts = a.N
+	coming := s.peek(ctx, m)
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), s.callEnds(m, a))
 	defer cancel()
 	began, started := s.o.Now(), time.Now()
 	out := gateway.Outcome{Kind: gateway.OutcomeRetry}
-	if a.VoidAfter.After(now) {
-		out = client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
+	if a.VoidAfter.After(f.now) {
+		out = f.client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
 	}
 	if out.Kind == gateway.OutcomeRetry && (out.Scope == gateway.ScopeAccount || out.Tries == gateway.Unbounded) {
 		out.After = max(out.After, toldToWait)
 	}
 	s.learn(ctx, m, began, &out)
-	if once && out.Kind == gateway.OutcomeRetry {
+	if until, once := m.Reply.Once(); once && out.Kind == gateway.OutcomeRetry {
 		out = s.spent(out, until)
 	}
 	s.o.Boundary("outbox.called")
 	end := s.end(m, a, out, "answer")
+	if out.Kind == gateway.OutcomeAccepted {
+		if h := <-coming; h.m != nil {
+			if next, again = s.follow(ctx, h, end.At); next != nil {
+				end.Next = next.a
+			}
+		}
+	}
 	for tries := 0; ; tries++ {
 		err := s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end)
 		if err == nil {
 			break
 		}
+		if next != nil { // it is looked at anew
+			s.pace.landed(next.m.Account)
+			next, end.Next = nil, nil
+		}
 		if tries == 0 {
 			s.o.Log.Error("sender.failed", zap.String("message", m.ID), zap.String("outcome", string(out.Kind)), zap.Error(err))
 		}
 		if errors.Is(err, gateway.ErrConflict) { // the attempt is ended already, by whoever thought us dead
-			return s.o.Now()
+			return nil, s.o.Now()
 		}
 		// The outcome is known only here: keep it until the ledger takes it.
 		// Asked to stop, leave the attempt open; it is judged after a restart.
 		if !pause(ctx, ledgerPause) {
-			return time.Time{}
+			return nil, time.Time{}
 		}
 	}
 	s.o.Boundary("outbox.outcome_stored")
-	if len(end.Merged) > 0 {
-		s.o.Merged(end.Merged)
-		for _, m := range end.Merged {
-			s.Wake(m.Into) // messages for later may have moved there
-		}
+	s.told(f, end, time.Since(started))
+	switch {
+	case end.Begun:
+		next.a = end.Next
+		return next, time.Time{}
+	case next != nil: // it may not leave now; who knows why is asked anew
+		s.pace.landed(next.m.Account)
+		return nil, s.o.Now()
+	case again.IsZero():
+		return nil, s.o.Now()
 	}
-	s.o.Log.Info("message.attempted", zap.String("message", m.ID), zap.String("conv", m.Conv), zap.String("account", m.Account),
-		zap.Int("attempt", a.N), zap.Int("part", m.Part), zap.String("outcome", string(out.Kind)), zap.String("code", out.Code),
-		zap.Duration("took", time.Since(started)))
-	s.o.Attempted(m, &out, time.Since(started))
-	s.o.Changed()
-	return s.o.Now()
+	return nil, again
 }
 
 // spent is the outcome of the only try of a reply that goes by a code: what was

@@ -23,7 +23,9 @@ type Options struct {
 	// IdleTimeout closes connections that nobody used. Default 30 s, below
 	// the usual patience of servers, so that we close first.
 	IdleTimeout time.Duration
-	// IdlePerHost is how many idle connections to a host are kept. Default 256.
+	// IdlePerHost is how many idle connections to a host are kept. Default 1024: many
+	// accounts share a host, and a connection that is closed and made again costs more
+	// than one that is kept for IdleTimeout.
 	IdlePerHost int
 	// MaxBody bounds an answer in bytes. Default 1 MiB.
 	MaxBody int64
@@ -67,7 +69,7 @@ func New(o Options) *Client {
 	}
 	perHost := o.IdlePerHost
 	if perHost <= 0 {
-		perHost = 256
+		perHost = 1024
 	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)

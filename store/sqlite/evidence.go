@@ -25,6 +25,9 @@ func scanParked(r row) (e gateway.Evidence, err error) {
 // something about it changed. Not durable: evidence comes out of the archive, and a takeover
 // that is over is so still.
 func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover) (out gateway.Judged, err error) {
+	if quiet, next, err := l.quiet(ctx, now); err != nil || quiet {
+		return gateway.Judged{Next: next}, err
+	}
 	err = l.write(ctx, false, limit/8, func(c *conn) error {
 		out = gateway.Judged{}
 		done, woken, over, err := l.endTakeovers(c, now, limit)
@@ -72,6 +75,28 @@ func (l *Ledger) Judge(ctx context.Context, now time.Time, limit int, rule func(
 		return gateway.Judged{}, err
 	}
 	return out, nil
+}
+
+// quiet says that there is nothing to judge, and when there will be. It asks beside the
+// writer: the judge is told of every attempt that ends, and of nearly all there is nothing.
+func (l *Ledger) quiet(ctx context.Context, now time.Time) (quiet bool, next time.Time, err error) {
+	err = l.r.read(ctx, func(c *conn) error {
+		at, err := c.number("SELECT min(taken_until) FROM conversation WHERE taken_until > 0")
+		if err != nil {
+			return err
+		}
+		next = fromNanos(at)
+		_, err = c.one("SELECT min(look_at) FROM parked", func(r row) {
+			if r[0] == nil { // nothing is parked
+				return
+			}
+			if look := time.Unix(0, r.int(0)); next.IsZero() || look.Before(next) { // 0 is at once
+				next = look
+			}
+		})
+		return err
+	})
+	return err == nil && (next.IsZero() || next.After(now)), next, err
 }
 
 // judge looks at one row. wake is a conversation whose head may have moved; one that a

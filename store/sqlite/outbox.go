@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,11 +28,22 @@ func (l *Ledger) OpenConversations(ctx context.Context, afterConv string, limit 
 
 // NextMessage returns the first open message of a conversation.
 func (l *Ledger) NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error) {
+	return l.next(ctx, conv, "SELECT "+messageColumns+" FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1", conv)
+}
+
+// MessageAfter returns the first open message of m's conversation behind m.
+func (l *Ledger) MessageAfter(ctx context.Context, m *gateway.Message) (*gateway.Message, error) {
+	next, _, err := l.next(ctx, m.Conv, "SELECT "+messageColumns+` FROM message WHERE conv = ? AND open = 1 AND (due_at, id) > (?, ?)
+		ORDER BY due_at, id LIMIT 1`, m.Conv, m.DueAt, m.ID)
+	return next, err
+}
+
+// next reads a message of a conversation and what its sender has to know beside it.
+func (l *Ledger) next(ctx context.Context, conv, query string, args ...any) (*gateway.Message, *gateway.Attempt, error) {
 	var m *message
 	var a *gateway.Attempt
 	err := l.r.snapshot(ctx, func(c *conn) error {
-		_, err := c.one("SELECT "+messageColumns+" FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1",
-			func(r row) { x := scanMessage(r); m = &x }, conv)
+		_, err := c.one(query, func(r row) { x := scanMessage(r); m = &x }, args...)
 		if err != nil || m == nil {
 			return err
 		}
@@ -79,49 +91,76 @@ func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv stri
 	var made gateway.Attempt
 	err := l.write(ctx, true, 1, func(c *conn) error {
 		made = *a
-		m, err := messageByID(c, made.Message)
-		if err != nil {
-			return err
-		}
-		if m.Conv != conv || m.State != gateway.MessageWaiting {
-			return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
-		}
-		if m.DueAt.After(made.StartedAt) { // an operator moved it since it was read
-			return fmt.Errorf("the message is not due: %w", gateway.ErrConflict)
-		}
-		other, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", conv)
-		if err != nil {
-			return err
-		}
-		if other > 0 {
-			return fmt.Errorf("another message of the conversation is sending: %w", gateway.ErrConflict)
-		}
-		if err := l.inTurn(c, conv); err != nil {
-			return err
-		}
-		if err := l.heardOut(c, conv); err != nil {
-			return err
-		}
-		if made.ID == "" {
-			if made.ID, err = l.book.newID("at_", made.StartedAt); err != nil {
-				return err
-			}
-		}
-		m.Attempts++
-		made.N = m.Attempts
-		_, err = c.exec(`INSERT INTO attempt (message, n, id, started_at, void_after, ended_at, outcome, external_id, code, detail, by)
-			VALUES (?, ?, ?, ?, ?, 0, '', '', '', x'', '')`, made.Message, made.N, made.ID, made.StartedAt, made.VoidAfter)
-		if err != nil {
-			return err
-		}
-		l.book.beats(m, made.StartedAt)
-		m.State = gateway.MessageSending
-		return l.storeMessage(c, m, gateway.MessageWaiting)
+		return l.begin(c, &made, conv)
 	})
 	if err != nil {
 		return err
 	}
 	a.ID, a.N = made.ID, made.N
+	return nil
+}
+
+// begin stores an attempt and sets its number. What it refuses with gateway.ErrConflict
+// or ErrNotFound it has not begun to write.
+func (l *Ledger) begin(c *conn, a *gateway.Attempt, conv string) error {
+	m, err := messageByID(c, a.Message)
+	if err != nil {
+		return err
+	}
+	if m.Conv != conv || m.State != gateway.MessageWaiting {
+		return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
+	}
+	if m.DueAt.After(a.StartedAt) { // an operator moved it since it was read
+		return fmt.Errorf("the message is not due: %w", gateway.ErrConflict)
+	}
+	other, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", conv)
+	if err != nil {
+		return err
+	}
+	if other > 0 {
+		return fmt.Errorf("another message of the conversation is sending: %w", gateway.ErrConflict)
+	}
+	head := ""
+	if _, err := c.one("SELECT id FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1", func(r row) { head = r.str(0) }, conv); err != nil {
+		return err
+	}
+	if head != m.ID { // an operator put it in front since this one was read
+		return fmt.Errorf("another message of the conversation goes first: %w", gateway.ErrConflict)
+	}
+	if err := l.inTurn(c, conv); err != nil {
+		return err
+	}
+	if err := l.heardOut(c, conv); err != nil {
+		return err
+	}
+	if a.ID == "" {
+		if a.ID, err = l.book.newID("at_", a.StartedAt); err != nil {
+			return err
+		}
+	}
+	m.Attempts++
+	a.N = m.Attempts
+	_, err = c.exec(`INSERT INTO attempt (message, n, id, started_at, void_after, ended_at, outcome, external_id, code, detail, by)
+		VALUES (?, ?, ?, ?, ?, 0, '', '', '', x'', '')`, a.Message, a.N, a.ID, a.StartedAt, a.VoidAfter)
+	if err != nil {
+		return err
+	}
+	l.book.beats(m, a.StartedAt)
+	m.State = gateway.MessageSending
+	return l.storeMessage(c, m, gateway.MessageWaiting)
+}
+
+// follow begins the attempt that goes with the end of one. One that may not begin now
+// is left out; whoever asked looks again.
+func (l *Ledger) follow(c *conn, conv string, e *gateway.AttemptEnd) error {
+	a := *e.Next
+	switch err := l.begin(c, &a, conv); {
+	case errors.Is(err, gateway.ErrConflict), errors.Is(err, gateway.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	e.Next, e.Begun = &a, true
 	return nil
 }
 
@@ -162,7 +201,7 @@ func (l *Ledger) heardOut(c *conn, conv string) error {
 func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 	in := *e
 	err := l.write(ctx, true, 1, func(c *conn) error {
-		in.Merged = nil
+		in.Merged, in.Next, in.Begun = nil, e.Next, false
 		m, err := messageByID(c, in.Message)
 		if err != nil {
 			return err
@@ -188,10 +227,13 @@ func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 				return err
 			}
 		}
-		return l.unpark(c, m, in.At)
+		if err := l.unpark(c, m, in.At); err != nil || in.Next == nil || m.State != gateway.MessageAccepted {
+			return err
+		}
+		return l.follow(c, m.Conv, &in)
 	})
 	if err == nil {
-		e.Merged = in.Merged
+		e.Merged, e.Next, e.Begun = in.Merged, in.Next, in.Begun
 	}
 	return err
 }

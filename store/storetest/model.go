@@ -34,6 +34,7 @@ type model struct {
 
 	cancelled int
 	bundles   int // made, those of one event included
+	begun     int // with the end of the one before
 }
 
 // sent is a message of the model.
@@ -80,9 +81,9 @@ func (m *model) run() {
 			m.Fatalf("at step %d", step)
 		}
 	}
-	if len(m.into) < 5 || m.waited < 5 || len(m.keys) < 20 || m.cancelled < 3 || m.bundles < 20 {
-		m.Errorf("the run shows little: %d merges, %d messages behind others, %d submissions, %d cancelled, %d bundles",
-			len(m.into), m.waited, len(m.keys), m.cancelled, m.bundles)
+	if len(m.into) < 5 || m.waited < 5 || len(m.keys) < 20 || m.cancelled < 3 || m.bundles < 20 || m.begun < 5 {
+		m.Errorf("the run shows little: %d merges, %d messages behind others, %d submissions, %d cancelled, %d bundles, %d begun with an end",
+			len(m.into), m.waited, len(m.keys), m.cancelled, m.bundles, m.begun)
 	}
 }
 
@@ -305,8 +306,24 @@ func (m *model) sendOne() {
 		s.state = gateway.MessageSending
 	default:
 		kind := []gateway.OutcomeKind{"accepted", "accepted", "retry", "rejected", "unknown"}[m.r.IntN(5)]
-		m.end(s.attempt, gateway.Outcome{Kind: kind, Code: "code"})
-		s.attempt = nil
+		behind := m.after(got)
+		var follower *sent
+		if f := slices.IndexFunc(m.out[conv][i+1:], func(s *sent) bool { return s.open }); f >= 0 && behind != nil {
+			follower = m.out[conv][i+1+f]
+			m.same("message behind", [2]any{behind.Reply.Text, behind.State}, [2]any{follower.text, follower.state})
+		} else if f >= 0 || behind != nil {
+			m.Errorf("message behind: %v, want one: %v", behind, f >= 0)
+		}
+		if m.r.IntN(2) == 0 { // sometimes it is asked to go with it
+			behind = nil
+		}
+		may := kind == gateway.OutcomeAccepted && behind != nil && !m.any(conv, ahead)
+		e := m.endWith(s.attempt, kind, behind)
+		m.same("begun with the end", e.Begun, may)
+		if s.attempt = nil; e.Begun {
+			m.begun++
+			follower.id, follower.attempt, follower.state = behind.ID, e.Next, gateway.MessageSending
+		}
 		switch kind {
 		case gateway.OutcomeAccepted:
 			s.state, s.open = gateway.MessageAccepted, false

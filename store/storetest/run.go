@@ -82,6 +82,8 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"intake/held replies of a replay", settleHeld},
 		{"intake/a conversation with a long wait", settleLong},
 		{"outbox/order and one sending", outboxOrder},
+		{"outbox/the next attempt in the same commit", aheadBegins},
+		{"outbox/what does not begin with it", aheadWaits},
 		{"outbox/a clock that goes back", outboxClock},
 		{"outbox/outcomes", outboxOutcomes},
 		{"outbox/a refused account spends no try", outboxSpared},
