@@ -17,9 +17,10 @@ type router struct {
 }
 
 // NewRouter returns the admin surface. Every route but /healthz, /readyz,
-// /schemas and /api/v1/answers needs a token:
+// /openapi.json, /schemas and /api/v1/answers needs a token:
 //
 //	GET  /healthz, /readyz                      readyz with the parts' states
+//	GET  /openapi.json                          what is described here, as OpenAPI
 //	GET  /schemas/{name}                        the JSON Schemas of events and answers
 //	GET  /metrics                               viewer
 //	GET  /api/v1/payloads                       viewer; ?endpoint since until before limit
@@ -81,6 +82,7 @@ func NewRouter(o Options) http.Handler {
 	e.GET("/healthz", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", r.ready)
 	o.Schemas.Route(e)
+	r.document(e)
 	metrics := promhttp.HandlerFor(o.Gatherer, promhttp.HandlerOpts{ErrorLog: errorLog{o.Log}})
 	e.GET("/metrics", r.allow(RoleViewer), gin.WrapH(metrics))
 

@@ -14,15 +14,15 @@ import (
 	"github.com/causewayhq/causeway/handlers/admin"
 )
 
-// Every route, with the least role it takes and what the API is asked.
-func TestRoutes(t *testing.T) {
-	s := open(t)
-	for _, c := range []struct {
-		least  admin.Role
-		target string
-		body   string
-		calls  string
-	}{
+// routeCase is a good request, with the least role it takes and what the API is asked.
+type routeCase struct {
+	least               admin.Role
+	target, body, calls string
+}
+
+// routeCases are requests of every route that answers in JSON.
+func routeCases() []routeCase {
+	return []routeCase{
 		{"viewer", "GET /metrics", "", ""},
 		{"viewer", "GET /api/v1/payloads", "", `payloads 0 - - "" 50`},
 		{"viewer", "GET /api/v1/payloads?endpoint=corp&since=2026-11-29T01:00:00Z&until=2026-11-29T03:00:00%2B01:00&before=9&limit=7", "", `payloads 9 01:00 02:00 "corp" 7`},
@@ -78,7 +78,13 @@ func TestRoutes(t *testing.T) {
 		{"operator", "GET /api/v1/accounts/shop-a/doctor", "", "doctor of shop-a"},
 		{"admin", "GET /api/v1/audit?limit=9", "", "audit log 9"},
 		{"admin", "POST /api/v1/adopt", "", "adopt by ada"},
-	} {
+	}
+}
+
+// Every route, with the least role it takes and what the API is asked.
+func TestRoutes(t *testing.T) {
+	s := open(t)
+	for _, c := range routeCases() {
 		t.Run(c.target, func(t *testing.T) {
 			enough := map[admin.Role]string{"viewer": viewer, "operator": operator, "admin": root}[c.least]
 			tooLittle := map[admin.Role]string{"viewer": "", "operator": viewer, "admin": operator}[c.least]

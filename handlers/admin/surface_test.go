@@ -274,10 +274,11 @@ func (a *api) Adopt(_ context.Context, by string) error { return a.called("adopt
 // surface is the router over real HTTP.
 type surface struct {
 	*api
-	url    string
-	tokens []admin.Token
-	ready  bool
-	logs   *observer.ObservedLogs
+	url     string
+	handler http.Handler
+	tokens  []admin.Token
+	ready   bool
+	logs    *observer.ObservedLogs
 }
 
 func open(t *testing.T) *surface {
@@ -292,12 +293,13 @@ func open(t *testing.T) *surface {
 	registry := prometheus.NewRegistry()
 	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "causeway_sample_total", Help: "A sample."})
 	registry.MustRegister(seen) //nolint:forbidigo // a method of this test's registry
-	srv := httptest.NewServer(admin.NewRouter(admin.Options{
+	s.handler = admin.NewRouter(admin.Options{
 		Tokens: func() []admin.Token { return s.tokens }, Gatherer: registry, API: s.api, Schemas: handlers.Schemas{"event.json": []byte(`{"title":"Event"}`)}, Log: zap.New(core), Now: func() time.Time { return at(12) },
 		Ready: func(context.Context) admin.Readiness {
 			return admin.Readiness{OK: s.ready, Components: []admin.Component{{Name: "nats", State: "degraded"}}}
 		},
-	}))
+	})
+	srv := httptest.NewServer(s.handler)
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
 	return s
