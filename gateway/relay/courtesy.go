@@ -14,7 +14,9 @@ import (
 // process is short of cores as well there is a pause between them. When more come
 // than could be relayed anyway, pauses grow up to the longest, and batches are so
 // small that a callback hardly notices one: what follows from each of their events
-// costs ten times what taking a callback does. Later the pauses get shorter, step by
+// costs ten times what taking a callback does. That goes for the beginning of a rush
+// without waiting for signs of a crowd: by then what follows from the first hundred
+// callbacks would stand before the next thousand. Later the pauses get shorter, step by
 // step while callbacks come and quickly when none do. What follows from a batch comes a moment
 // after it, so batches start small after idling too. The relay is never still for
 // longer than the longest pause: order, publishing and replays go on under any load,
@@ -47,8 +49,9 @@ const (
 	tinyBatch    = 2
 	smallBatch   = 16
 	rushMax      = 5 * time.Second
-	rushOver     = 10 * time.Millisecond // over which their rate is smoothed
-	rushPerCore  = 1000                  // a second; a turn costs about a millisecond of a core
+	rushNew      = 100 * time.Millisecond // so long it is taken to be a crowd
+	rushOver     = 3 * time.Millisecond   // over which their rate is smoothed
+	rushPerCore  = 1000                   // a second; a turn costs about a millisecond of a core
 	firstPause   = 10 * time.Millisecond
 	longestPause = 40 * time.Millisecond
 	pauseStep    = 500 * time.Microsecond
@@ -89,6 +92,8 @@ func (c *courtesy) turn(ctx context.Context) int {
 	switch {
 	case rushing && crowded && c.last.at.Sub(c.since) < rushMax:
 		c.pause, c.batch = min(max(2*c.pause, firstPause), longestPause), tinyBatch
+	case rushing && c.last.at.Sub(c.since) < rushNew:
+		c.pause, c.batch = max(c.pause, firstPause), tinyBatch
 	case many && crowded: // no more come than can be relayed, or for too long: so they are
 		c.pause, c.batch = firstPause, smallBatch
 	case many && c.pause == 0:

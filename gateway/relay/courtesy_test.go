@@ -98,6 +98,10 @@ func TestCourtesyNoticesARush(t *testing.T) {
 		if took, n := come(800, 20); took != 0 || n < 10*readPayloads {
 			t.Errorf("not many: %d payloads in %s", n, took)
 		}
+		if took, n := come(9000, 5); took != 5*firstPause || n != 5*tinyBatch {
+			t.Errorf("many, of a sudden: %d payloads in %s, want few each %s", n, took, firstPause)
+		}
+		come(9000, 30) // nobody suffers: the pauses get shorter
 		if took, n := come(9000, 20); took != 0 || n > 2*readPayloads+20*smallBatch {
 			t.Errorf("many, and cores to spare: %d payloads in %s", n, took)
 		}
