@@ -10,13 +10,14 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// The process dies twice while a customer's burst leaves. The burst of 45 is lent once:
+// The process dies twice while a customer's burst leaves, each time in a call that the
+// platform's status proves (one that was not made would end its task: unknown). The burst of 45 is lent once:
 // what comes after it leaves at one in a second, not in another burst. (The pair's own
 // pace, one in six seconds, would make the test long.)
 func TestKillLendsNoBurstAnew(t *testing.T) {
 	begin(t)
 	w := newWorld(t, worldOptions{account: `pace: {account: "0", pair: 60/min, burst: 45}, `})
-	first := w.start("outbox.outcome_stored:20")
+	first := w.start("outbox.called:20")
 	w.up()
 	texts := make([]gateway.Reply, 20)
 	for i := range texts {
@@ -37,8 +38,8 @@ func TestKillLendsNoBurstAnew(t *testing.T) {
 	if err := w.call(http.MethodPost, "/api/v1/messages:change", json.RawMessage(now), nil); err != nil && !first.ended() {
 		t.Fatal(err) // it may be answered by nobody: the burst leaves at once
 	}
-	w.dies(first, "outbox.outcome_stored:20")
-	w.dies(w.start("outbox.outcome_stored:15"), "outbox.outcome_stored:15")
+	w.dies(first, "outbox.called:20")
+	w.dies(w.start("outbox.called:15"), "outbox.called:15")
 	w.start("")
 	w.up()
 	const lent, more = 45, 2
