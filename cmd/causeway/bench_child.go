@@ -230,21 +230,11 @@ func (c *cli) floorChild(ctx context.Context, path, cpu string) (err error) {
 		return err
 	}
 	fl := floor.New(benchAppSecret, f)
-	srv := &http.Server{Handler: fl.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return fl.Run(gctx) })
-	g.Go(func() error {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-gctx.Done()
-		return srv.Close()
-	})
+	serveUntil(gctx, g, l, fl.Handler())
 	if err := json.NewEncoder(c.out).Encode(childHello{Addr: l.Addr().String()}); err != nil {
 		return err
 	}

@@ -2,26 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 // benchSandbox is the least of the Cloud API: it takes text messages at once,
-// notes to which turn each belongs and when, and sends one status back. It keeps
-// no log and has no limits, so that it costs little of the machine. (The sandbox
-// of Meta for everything else is package whatsapptest.)
+// notes to which turn each belongs and when, and sends one status back.
 type benchSandbox struct {
 	listener net.Listener
 	statuses chan benchStatus
@@ -43,12 +34,6 @@ type benchSandbox struct {
 
 // benchStatus is a status to be sent.
 type benchStatus struct{ customer, id, marker string }
-
-// statusCaller is one connection to the gateway for statuses.
-type statusCaller struct {
-	line  *loadLine
-	maker *callbackMaker
-}
 
 const (
 	sandboxCallers = 8
@@ -85,77 +70,44 @@ func (s *benchSandbox) began(i int, at time.Time) {
 
 // run serves the API and sends statuses to gateway until ctx ends.
 func (s *benchSandbox) run(ctx context.Context, gateway string) error {
-	srv := &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 5 * time.Second}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if err := srv.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-gctx.Done()
-		return srv.Close()
-	})
+	serveUntil(gctx, g, s.listener, http.HandlerFunc(s.serve))
 	for range sandboxCallers {
-		g.Go(func() error {
-			c := statusCaller{line: &loadLine{addr: gateway, hist: newHistogram()}, maker: newCallbackMaker(0)}
-			defer c.line.close()
-			return s.call(gctx, c, gateway)
-		})
+		g.Go(func() error { return s.call(gctx, gateway) })
 	}
 	return g.Wait()
 }
 
-func (s *benchSandbox) call(ctx context.Context, c statusCaller, host string) error {
-	business := benchBusiness()
-	var request []byte
+func (s *benchSandbox) call(ctx context.Context, gateway string) error {
+	t := newStatusTeller(gateway)
+	defer t.close()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case st := <-s.statuses:
-			at := time.Now()
-			body, err := business.Callback(whatsapptest.Event{Kind: "status", Variant: "sent", Customer: whatsapptest.Customer{Phone: st.customer},
-				ID: st.id, Marker: st.marker, At: at}).Body()
+			taken, err := t.tell(ctx, st, "sent")
 			if err != nil {
 				return err
 			}
-			request = c.maker.request(request[:0], host, body)
-			before := c.line.ok
-			c.line.call(ctx, request, at)
-			s.sent.Add(c.line.ok - before)
+			if taken {
+				s.sent.Add(1)
+			}
 			s.tried.Add(1)
 		}
 	}
 }
 
-// serve takes POST /{version}/{phone_number_id}/messages. Shapes: Meta, Cloud API
-// reference "messages".
 func (s *benchSandbox) serve(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		To     string `json:"to"`
-		Marker string `json:"biz_opaque_callback_data"`
-		Text   struct {
-			Body string `json:"body"`
-		} `json:"text"`
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-	if err != nil || r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/"+benchPhoneID+"/messages") || json.Unmarshal(b, &in) != nil {
-		http.Error(w, `{"error":{"message":"Unsupported request","code":100}}`, http.StatusBadRequest)
+	m, ok := readSend(w, r)
+	if !ok {
 		return
 	}
-	serial, ok := serialOf([]byte(in.Text.Body))
-	number := strings.TrimPrefix(in.To, "+")
-	id := fmt.Sprintf("wamid.OUT%0*d", serialDigits, serial)
-	s.took(serial, ok, time.Now())
+	s.took(m.serial, m.known, time.Now())
 	s.accepted.Add(1)
-	w.Header().Set("Content-Type", "application/json")
-	// A caller that is gone does not read its answer.
-	_, _ = fmt.Fprintf(w, `{"messaging_product":"whatsapp","contacts":[{"input":%q,"wa_id":%q,"user_id":%q}],"messages":[{"id":%q}]}`,
-		in.To, number, whatsapptest.BSUID(number), id)
+	m.accept(w)
 	select {
-	case s.statuses <- benchStatus{customer: number, id: id, marker: in.Marker}:
+	case s.statuses <- benchStatus{customer: m.customer, id: m.id(), marker: m.marker}:
 	case <-r.Context().Done():
 	}
 }

@@ -2,20 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 // scheduleSink is the least of the Cloud API: it takes text messages at once and
@@ -61,43 +54,17 @@ func (s *scheduleSink) arrivals() []time.Time {
 
 // run serves until ctx ends.
 func (s *scheduleSink) run(ctx context.Context) error {
-	srv := &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 5 * time.Second}
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if err := srv.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-gctx.Done()
-		return srv.Close()
-	})
+	serveUntil(gctx, g, s.listener, http.HandlerFunc(s.serve))
 	return g.Wait()
 }
 
-// serve takes POST /{version}/{phone_number_id}/messages. Shapes: Meta, Cloud API
-// reference "messages".
 func (s *scheduleSink) serve(w http.ResponseWriter, r *http.Request) {
 	at := time.Now()
-	var in struct {
-		To   string `json:"to"`
-		Text struct {
-			Body string `json:"body"`
-		} `json:"text"`
+	if m, ok := readSend(w, r); ok {
+		s.took(m.serial, m.known, at)
+		m.accept(w)
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-	if err != nil || r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/"+benchPhoneID+"/messages") || json.Unmarshal(b, &in) != nil {
-		http.Error(w, `{"error":{"message":"Unsupported request","code":100}}`, http.StatusBadRequest)
-		return
-	}
-	serial, ok := serialOf([]byte(in.Text.Body))
-	s.took(serial, ok, at)
-	number := strings.TrimPrefix(in.To, "+")
-	w.Header().Set("Content-Type", "application/json")
-	// A caller that is gone does not read its answer.
-	_, _ = fmt.Fprintf(w, `{"messaging_product":"whatsapp","contacts":[{"input":%q,"wa_id":%q,"user_id":%q}],"messages":[{"id":"wamid.OUT%0*d"}]}`,
-		in.To, number, whatsapptest.BSUID(number), serialDigits, serial)
 }
 
 func (s *scheduleSink) took(serial int64, ok bool, at time.Time) {

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -16,8 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
-
-	"github.com/causewayhq/causeway/handlers/whatsapp/whatsapptest"
 )
 
 // slowSandbox is the platform of `bench send`: it takes text messages, answers each
@@ -81,34 +77,18 @@ func newSlowSandbox(o slowSandboxOptions) *slowSandbox {
 	return &slowSandbox{o: o, statuses: make(chan benchStatus, sandboxQueue), convs: map[string]*slowConv{}, turns: newHistogram()}
 }
 
-// serve takes POST /{version}/{phone_number_id}/messages. Shapes: Meta, Cloud API
-// reference "messages".
 func (s *slowSandbox) serve(w http.ResponseWriter, r *http.Request) {
 	came := time.Now()
-	var in struct {
-		To     string `json:"to"`
-		Marker string `json:"biz_opaque_callback_data"`
-		Text   struct {
-			Body string `json:"body"`
-		} `json:"text"`
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
-	if err != nil || r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/"+benchPhoneID+"/messages") || json.Unmarshal(b, &in) != nil {
-		http.Error(w, `{"error":{"message":"Unsupported request","code":100}}`, http.StatusBadRequest)
+	m, ok := readSend(w, r)
+	if !ok {
 		return
 	}
-	number := strings.TrimPrefix(in.To, "+")
-	serial, known := serialOf([]byte(in.Text.Body))
-	conv := s.took(number, serial, known, came)
+	conv := s.took(m.customer, m.serial, m.known, came)
 	wait(r.Context(), s.o.delay-time.Since(came))
 	s.answered(conv)
-	id := fmt.Sprintf("wamid.OUT%0*d", serialDigits, serial)
-	w.Header().Set("Content-Type", "application/json")
-	// A caller that is gone does not read its answer.
-	_, _ = fmt.Fprintf(w, `{"messaging_product":"whatsapp","contacts":[{"input":%q,"wa_id":%q,"user_id":%q}],"messages":[{"id":%q}]}`,
-		in.To, number, whatsapptest.BSUID(number), id)
+	m.accept(w)
 	select {
-	case s.statuses <- benchStatus{customer: number, id: id, marker: in.Marker}:
+	case s.statuses <- benchStatus{customer: m.customer, id: m.id(), marker: m.marker}:
 	case <-r.Context().Done():
 	}
 }
@@ -171,10 +151,8 @@ func (s *slowSandbox) seen() sendLog {
 // tell sends the three statuses of each message to the gateway until ctx ends; with an
 // address of "" nobody is told.
 func (s *slowSandbox) tell(ctx context.Context, gateway string) error {
-	c := statusCaller{line: &loadLine{addr: gateway, hist: newHistogram()}, maker: newCallbackMaker(0)}
-	defer c.line.close()
-	business := benchBusiness()
-	var request []byte
+	t := newStatusTeller(gateway)
+	defer t.close()
 	for {
 		select {
 		case <-ctx.Done():
@@ -184,17 +162,15 @@ func (s *slowSandbox) tell(ctx context.Context, gateway string) error {
 				if gateway == "" {
 					break
 				}
-				at := time.Now()
-				body, err := business.Callback(whatsapptest.Event{Kind: "status", Variant: state, Customer: whatsapptest.Customer{Phone: st.customer},
-					ID: st.id, Marker: st.marker, At: at}).Body()
+				taken, err := t.tell(ctx, st, state)
 				if err != nil {
 					return err
 				}
-				request = c.maker.request(request[:0], gateway, body)
-				before := c.line.ok
-				c.line.call(ctx, request, at)
-				s.told.Add(c.line.ok - before)
-				s.refused.Add(1 - (c.line.ok - before))
+				if taken {
+					s.told.Add(1)
+				} else {
+					s.refused.Add(1)
+				}
 			}
 		}
 	}
@@ -221,20 +197,10 @@ func (c *cli) sandboxChild(ctx context.Context, o slowSandboxOptions) error {
 		return err
 	}
 	s := newSlowSandbox(o)
-	srv := &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 5 * time.Second}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
-	g.Go(func() error {
-		<-gctx.Done()
-		return srv.Close()
-	})
+	serveUntil(gctx, g, l, http.HandlerFunc(s.serve))
 	if err := json.NewEncoder(c.out).Encode(childHello{Addr: l.Addr().String()}); err != nil {
 		return err
 	}
