@@ -48,16 +48,16 @@ func printTimeline(w io.Writer, v *gateway.Conversation) {
 	for i := range v.Messages {
 		m := &v.Messages[i]
 		if len(m.Calls) == 0 {
-			add(m.DueAt, "%s  part %d: %s, due%s", m.Message, m.Part, heldWords(m), said(m.Text))
+			add(m.DueAt, "%s  part %d: %s, due%s", m.Message, m.Part+1, heldWords(m), said(m.Text))
 		} else if m.State == gateway.MessageHeld {
-			add(m.DueAt, "%s  part %d: %s", m.Message, m.Part, heldWords(m))
+			add(m.DueAt, "%s  part %d: %s", m.Message, m.Part+1, heldWords(m))
 		}
 		for n, call := range m.Calls {
 			outcome := string(cmp.Or(call.Outcome, "under way"))
 			if call.Code != "" {
 				outcome += " (" + printable(call.Code, 24) + ")"
 			}
-			add(call.StartedAt, "%s  part %d, attempt %d: %s%s", m.Message, m.Part, n+1, outcome, said(m.Text))
+			add(call.StartedAt, "%s  part %d, attempt %d: %s%s", m.Message, m.Part+1, n+1, outcome, said(m.Text))
 		}
 		for _, s := range m.Statuses {
 			add(s.At, "%s  %s, says the platform", m.Message, s.State)
