@@ -103,8 +103,8 @@ func (s *benchSandbox) serve(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	s.accepted.Add(1) // before it is the last one that was waited for
 	s.took(m.serial, m.known, time.Now())
-	s.accepted.Add(1)
 	m.accept(w)
 	select {
 	case s.statuses <- benchStatus{customer: m.customer, id: m.id(), marker: m.marker}:

@@ -16,7 +16,7 @@ func application(name string, from gateway.From) gateway.Application {
 // "conversation's customer/seq".
 func (w *world) tend(apps ...gateway.Application) (given []gateway.Pending) {
 	w.Helper()
-	for range 100 {
+	for range 10_000 { // slices are cut by time: on a busy machine there are many
 		t, err := w.l.TendApplications(w.ctx, apps, w.now)
 		w.must(err)
 		given = append(given, t.Pending...)
