@@ -51,7 +51,7 @@ const (
 	rushMax      = 5 * time.Second
 	rushNew      = 100 * time.Millisecond // so long it is taken to be a crowd
 	rushOver     = 3 * time.Millisecond   // over which their rate is smoothed
-	rushPerCore  = 1000                   // a second; a turn costs about a millisecond of a core
+	rushPerCore  = 3000                   // a second; a core relays 1,000 messages that are answered, and 4,500 others
 	firstPause   = 10 * time.Millisecond
 	longestPause = 40 * time.Millisecond
 	pauseStep    = 500 * time.Microsecond
