@@ -176,7 +176,7 @@ func printConversation(w io.Writer, v gateway.Conversation) {
 	rows = rows[:0]
 	for _, m := range v.Messages {
 		rows = append(rows, []string{
-			m.Message, instant(m.DueAt), strconv.Itoa(m.Part+1), string(m.State), strconv.Itoa(m.Attempts), delivery(m.Delivery, m.Failed),
+			m.Message, instant(m.DueAt), strconv.Itoa(m.Part + 1), string(m.State), strconv.Itoa(m.Attempts), delivery(m.Delivery, m.Failed),
 			orDash(printable(m.Reason, 24)),
 		})
 		for _, g := range m.Members {
