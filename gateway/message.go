@@ -90,6 +90,9 @@ type Terms struct {
 	OnFailure OnFailure   `json:"on_failure,omitempty"`
 	// Callback names the receiver of results that is told of it, instead of all.
 	Callback string `json:"callback,omitempty"`
+	// EndMoves says that nobody asked for ExpiresAt: it is WindowedFor after the time due,
+	// and moves with that when a person moves it.
+	EndMoves bool `json:"end_moves,omitempty"`
 }
 
 // Result is how far the message is, in one word: that it failed after the platform took

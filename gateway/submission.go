@@ -37,6 +37,8 @@ type Submission struct {
 	ExpiresAt time.Time
 	// Window, when there is one, moves DueAt to its next opening.
 	Window *SendWindow
+	// EndMoves: ExpiresAt was not asked for; see Terms.
+	EndMoves bool
 	// Priority orders the conversations of an account, 0 first; see Message.
 	Priority int
 	// Human says that a colleague wrote it, which takes the conversation over by the

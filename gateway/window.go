@@ -19,6 +19,9 @@ type SendWindow struct {
 	TimeZone string `json:"time_zone"`
 }
 
+// WindowedFor bounds what has a window and no end: it may meet a closed window every day.
+const WindowedFor = 7 * 24 * time.Hour
+
 // WeekDays are the words for Days, by time.Weekday.
 func WeekDays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 

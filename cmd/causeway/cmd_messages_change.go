@@ -111,7 +111,8 @@ func (c *cli) messagesRescheduleCommand() *cobra.Command {
 		Short: "Move messages that wait to another time",
 		Long: `Move messages that wait to another time: --at for all, or --by for how much later (or,
 negative, earlier) each is due. A send window and an end still hold. causeway messages set
---spread spreads them over a time.` + changingHelp,
+--spread spreads them over a time. Should --by be cut short, name the rest (--due-until):
+the same command again would move some twice.` + changingHelp,
 		Example: "  causeway messages reschedule ms_01JDRX5S3V8P9A6K2M4N7Q0T1W --at 2026-12-01T08:00:00+08:00\n" +
 			"  causeway messages reschedule --key campaign-june --by 1d",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -63,10 +65,13 @@ type target struct {
 // and audited, and the same request does the rest.
 func (x adminAPI) ChangeMessages(ctx context.Context, r admin.ChangeRequest, by string) (out admin.Changed, err error) {
 	targets, err := x.targets(ctx, &r, &out)
+	if err != nil {
+		return out, err
+	}
+	at, err := plan(&r, targets, x.a.o.Now())
 	if err != nil || r.DryRun {
 		return out, err
 	}
-	at := times(&r, targets, x.a.o.Now())
 	for len(targets) > 0 {
 		n := min(len(targets), store.MaxChange)
 		ch := store.MessageChange{Do: r.Do, Priority: r.Priority}
@@ -145,6 +150,51 @@ func (x adminAPI) targets(ctx context.Context, r *admin.ChangeRequest, out *admi
 		}
 	}
 	return list, nil
+}
+
+// plan puts messages into the order in which they are changed, and says to which times
+// they are moved; nil when none are. They are found by key or by row, and spread, released
+// and moved in the order in which they leave.
+func plan(r *admin.ChangeRequest, targets []target, now time.Time) ([]time.Time, error) {
+	slices.SortFunc(targets, func(a, b target) int { return cmp.Or(a.due.Compare(b.due), strings.Compare(a.id, b.id)) })
+	at := times(r, targets, now)
+	for _, t := range at {
+		if t.After(now.Add(gateway.MaxScheduled)) {
+			return nil, invalid("at", "must not lead beyond a year from now")
+		}
+	}
+	inSlices(r, targets, at)
+	return at, nil
+}
+
+// inSlices puts messages into the order in which they are changed, since one that is due
+// may leave between two slices: what is put off goes last first, so that nothing leaves
+// in front of what stood before it, and what is let go, or is due sooner, first first.
+func inSlices(r *admin.ChangeRequest, targets []target, at []time.Time) {
+	if r.Do != store.DeedHold && at == nil {
+		return // in the order in which they leave
+	}
+	type change struct {
+		target
+		at time.Time
+	}
+	var later, sooner []change
+	for i, t := range targets {
+		if r.Do == store.DeedHold {
+			later = append(later, change{target: t})
+		} else if at[i].After(t.due) {
+			later = append(later, change{t, at[i]})
+		} else {
+			sooner = append(sooner, change{t, at[i]})
+		}
+	}
+	slices.Reverse(later)
+	for i, c := range append(later, sooner...) {
+		targets[i] = c.target
+		if at != nil {
+			at[i] = c.at
+		}
+	}
 }
 
 // times are those to which messages are moved; nil when none are. A task keeps together,

@@ -141,16 +141,13 @@ func checkTimes(s *gateway.Submission, now time.Time) error {
 	}
 	opens = s.Window.Due(opens)
 	if s.ExpiresAt.IsZero() {
-		s.ExpiresAt = opens.Add(windowedFor)
+		s.ExpiresAt, s.EndMoves = opens.Add(gateway.WindowedFor), true
 	}
 	if !s.ExpiresAt.After(opens) {
 		return invalid("send_window", "must open before expires_at")
 	}
 	return nil
 }
-
-// windowedFor bounds what has a window and no end: it may meet a closed window every day.
-const windowedFor = 7 * 24 * time.Hour
 
 func (a *app) checkPart(ctx context.Context, fit fitter, m *gateway.Message, i int) error {
 	part := fmt.Sprintf("parts[%d].", i)

@@ -203,7 +203,8 @@ func (l *Ledger) proven(c *conn, e *gateway.Evidence, m *message, now time.Time)
 		}
 		m.Delivery, m.Failed, told = gateway.Forward(m.Delivery, m.Failed, &e.Status)
 	}
-	if was == gateway.MessageWaiting || was == gateway.MessageUnknown {
+	// A held one was sent before it was to be sent again: released, it would go twice.
+	if was == gateway.MessageWaiting || was == gateway.MessageUnknown || was == gateway.MessageHeld && m.Attempts > 0 {
 		m.State, m.Reason, told = gateway.MessageAccepted, "", true
 		wake = m.Conv
 	}

@@ -134,7 +134,8 @@ func partsAfter(c *conn, m *message) (out []message, err error) {
 	return out, err
 }
 
-// endParts ends the parts behind m that are open.
+// endParts ends the parts behind m that have not left. Held ones too: released later,
+// they would leave without what stands in front of them.
 func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reason string, now time.Time) error {
 	parts, err := partsAfter(c, m)
 	if err != nil {
@@ -142,7 +143,7 @@ func (l *Ledger) endParts(c *conn, m *message, state gateway.MessageState, reaso
 	}
 	for i := range parts {
 		p := &parts[i]
-		if !p.open || p.State != gateway.MessageWaiting {
+		if p.State != gateway.MessageWaiting && p.State != gateway.MessageHeld {
 			continue
 		}
 		was := p.State

@@ -226,11 +226,20 @@ func (d *deed) release(parts []message, m *message) error {
 	if _, err := d.l.stirs(d.c, m.Conv); err != nil {
 		return err
 	}
-	due := m.Window.Due(d.now)
-	return d.each(parts, m, func(p *message) error {
-		if p.State, p.Reason = gateway.MessageWaiting, ""; p.DueAt.Before(due) {
-			p.DueAt = due
+	// Each change is due a little after those before it, so that what is released together
+	// leaves in the order in which it is named. A part is never due before one in front of
+	// it that waits for later.
+	due := m.Window.Due(d.now).Add(time.Duration(len(d.done)))
+	for i := range parts {
+		if p := &parts[i]; p.State == gateway.MessageWaiting {
+			due = later(due, p.DueAt)
+		} else if p.State == gateway.MessageHeld {
+			p.DueAt = later(due, p.DueAt)
+			due = p.DueAt
 		}
+	}
+	return d.each(parts, m, func(p *message) error {
+		p.State, p.Reason = gateway.MessageWaiting, ""
 		return nil
 	}, gateway.MessageHeld)
 }
@@ -238,15 +247,22 @@ func (d *deed) release(parts []message, m *message) error {
 // retime moves what has not left of a task, unless that would be after its end.
 func (d *deed) retime(parts []message, m *message) error {
 	due := m.Window.Due(later(d.at, d.now))
-	if m.State != gateway.MessageWaiting || !m.ExpiresAt.IsZero() && !due.Before(m.ExpiresAt) {
+	if m.State != gateway.MessageWaiting || !m.EndMoves && !m.ExpiresAt.IsZero() && !due.Before(m.ExpiresAt) {
 		return nil
 	}
 	if _, err := d.l.retime(d.c, parts, due); err != nil {
 		return err
 	}
 	for i := range parts {
-		if parts[i].State == gateway.MessageWaiting {
-			d.done[parts[i].ID] = true
+		p := &parts[i]
+		if p.State != gateway.MessageWaiting {
+			continue
+		}
+		d.done[p.ID] = true
+		if p.EndMoves {
+			if _, err := d.c.exec("UPDATE message SET expires_at = ? WHERE id = ?", due.Add(gateway.WindowedFor), p.ID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -289,7 +289,7 @@ func (k *task) terms() (args []any, err error) {
 		return []any{0, false, false, []byte{}}, nil
 	}
 	terms := []byte{}
-	if t := (gateway.Terms{Window: s.Window, OnFailure: s.OnFailure, Callback: s.Callback}); t != (gateway.Terms{}) {
+	if t := (gateway.Terms{Window: s.Window, OnFailure: s.OnFailure, Callback: s.Callback, EndMoves: s.EndMoves}); t != (gateway.Terms{}) {
 		terms, err = json.Marshal(t)
 	}
 	return []any{s.Priority, s.Human, s.EvenInTakeover, terms}, err

@@ -108,6 +108,8 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"queue/found by every filter", queueFind},
 		{"queue/changed by people", queueChange},
 		{"queue/changes race with the sender", queueRaces},
+		{"queue/parts stay in order", queueParts},
+		{"queue/ends that move", queueEnd},
 		{"queue/unknown is resolved", queueResolve},
 		{"queue/begun anew or resumed", queueRestart},
 		{"queue/places of receivers", queueResults},

@@ -1,0 +1,106 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/causewayhq/causeway/gateway"
+	"github.com/causewayhq/causeway/store"
+)
+
+// queueParts: whatever people do to the parts of a task, none leaves before the one in
+// front of it, or behind one that failed.
+func queueParts(w *world) {
+	accepted := gateway.Outcome{Kind: gateway.OutcomeAccepted}
+	hold := func(ids ...string) {
+		w.Helper()
+		w.deed(store.MessagesChanged{Changed: 2}, store.MessageChange{Do: store.DeedHold, Messages: ids})
+	}
+	release := func(changed int, ids ...string) {
+		w.Helper()
+		want := store.MessagesChanged{Changed: changed}
+		if changed == 0 {
+			want.Skipped = len(ids)
+		}
+		w.deed(want, store.MessageChange{Do: store.DeedRelease, Messages: ids})
+	}
+
+	// The first part is put off while the others are held: released, they wait for it.
+	out := w.submit(submission("1", "", "1", "2", "3"))
+	hold(out.Messages[1])
+	at := w.now.Add(time.Hour)
+	w.deed(store.MessagesChanged{Changed: 1}, store.MessageChange{Do: store.DeedReschedule, Messages: out.Messages[:1], At: []time.Time{at}})
+	release(2, out.Messages[1])
+	w.same("due with the first", w.find(out.Messages[2], gateway.MessageWaiting).DueAt, at)
+	w.later(time.Hour)
+	w.same("in order", w.texts(out.Conv), []string{"1", "2", "3"})
+
+	// The first part is refused while the others are held: they end with it, and come
+	// back with it.
+	out = w.submit(submission("2", "", "1", "2", "3"))
+	hold(out.Messages[1])
+	w.send(out.Conv, gateway.Outcome{Kind: gateway.OutcomeRejected, Code: "131026"})
+	w.same("ended with it", w.find(out.Messages[2], gateway.MessageCancelled).Reason, "after rejected")
+	release(0, out.Messages[1])
+	dl, err := w.l.Dead(w.ctx, store.DeadQuery{Kind: "message"})
+	w.must(err)
+	_, err = w.l.Requeue(w.ctx, dl[0].ID, "ops", w.now)
+	w.must(err)
+	w.same("again, in order", w.texts(out.Conv), []string{"1", "2", "3"})
+
+	// Nobody knows of the first part while the others are held.
+	out = w.submit(submission("3", "", "1", "2", "3"))
+	hold(out.Messages[1])
+	w.send(out.Conv, gateway.Outcome{Kind: gateway.OutcomeUnknown})
+	w.must(w.l.Conclude(w.ctx, out.ID, gateway.MessageUnknown, "no evidence", w.now))
+	w.same("cancelled for its sake", w.find(out.Messages[1], gateway.MessageCancelled).Reason, "after unknown")
+	release(0, out.Messages[1])
+	w.balanced()
+
+	// What is to be sent again and is held: a status says that it arrived long ago.
+	out = w.submit(submission("4", "", "1", "2"))
+	w.send(out.Conv, gateway.Outcome{Kind: gateway.OutcomeUnknown})
+	_, err = w.l.ResolveMessage(w.ctx, store.Resolve{Message: out.ID, Again: true}, "ops", w.now)
+	w.must(err)
+	hold(out.ID)
+	w.relay(w.status("s4", "4", "w.4", out.ID, gateway.StatusDelivered))
+	w.judge()
+	w.same("arrived", w.find(out.ID, gateway.MessageAccepted).ExternalID, "w.4")
+	release(0, out.ID)
+	release(1, out.Messages[1])
+	w.same("not again", w.texts(out.Conv), []string{"2"})
+
+	// Tasks that are released together leave in the order in which they were due.
+	var ids []string
+	for _, text := range []string{"second", "first"} {
+		s := submission("5", "", text)
+		s.DueAt = w.now.Add(time.Duration(2-len(ids)) * time.Hour)
+		out = w.submit(s)
+		ids = append(ids, out.ID)
+	}
+	w.deed(store.MessagesChanged{Changed: 2}, store.MessageChange{Do: store.DeedHold, Messages: ids})
+	w.later(3 * time.Hour)
+	release(2, ids[1], ids[0])
+	w.later(time.Second)
+	w.send(out.Conv, accepted)
+	w.same("the later one last", w.texts(out.Conv), []string{"second"})
+}
+
+// queueEnd: an end that nobody asked for moves with the time due.
+func queueEnd(w *world) {
+	window := &gateway.SendWindow{From: "09:00", To: "18:00", TimeZone: "UTC"}
+	move := func(want store.MessagesChanged, id string, at time.Time) {
+		w.Helper()
+		w.deed(want, store.MessageChange{Do: store.DeedReschedule, Messages: []string{id}, At: []time.Time{at}})
+	}
+	s := submission("1", "", "1", "2")
+	s.Window, s.ExpiresAt, s.EndMoves = window, w.now.Add(gateway.WindowedFor), true
+	out := w.submit(s)
+	move(store.MessagesChanged{Changed: 2}, out.Messages[1], w.now.Add(30*24*time.Hour))
+	for _, id := range out.Messages {
+		m := w.find(id, gateway.MessageWaiting)
+		w.same("due and end", [2]time.Time{m.DueAt, m.ExpiresAt}, [2]time.Time{w.now.Add(30 * 24 * time.Hour), w.now.Add(37 * 24 * time.Hour)})
+	}
+	s = submission("2", "", "1")
+	s.Window, s.ExpiresAt = window, w.now.Add(gateway.WindowedFor)
+	move(store.MessagesChanged{Skipped: 1}, w.submit(s).ID, w.now.Add(30*24*time.Hour))
+}
