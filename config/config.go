@@ -212,6 +212,12 @@ type Account struct {
 	Retry *Retry `yaml:"retry,omitempty"`
 	// Takeover is what happens when a colleague writes to a customer by hand.
 	Takeover Takeover `yaml:"takeover"`
+	// OnUnknown is what happens when nobody could tell within the wait for evidence
+	// whether a message arrived: continue with the next task; hold the conversation for
+	// HoldUnknown, or until a person or a status settles it; or resend_once, which may
+	// bring it to the customer twice. [continue]
+	OnUnknown   string        `yaml:"on_unknown" validate:"omitempty,oneof=continue hold resend_once"`
+	HoldUnknown time.Duration `yaml:"hold_unknown" validate:"omitempty,min=1s,max=720h"` // [1h]
 
 	// WhatsApp.
 	PhoneNumberID string `yaml:"phone_number_id,omitempty" validate:"required_if=Platform whatsapp,excluded_unless=Platform whatsapp"`

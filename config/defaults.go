@@ -56,7 +56,10 @@ func (a *Application) setDefaults() {
 	a.InTakeover = "offer"
 }
 
-func (a *Account) setDefaults() { a.Takeover.setDefaults() }
+func (a *Account) setDefaults() {
+	a.Takeover.setDefaults()
+	a.OnUnknown, a.HoldUnknown = "continue", time.Hour
+}
 
 func (c *Collect) setDefaults() { *c = Collect{Wait: 3 * time.Second, Max: 20} }
 

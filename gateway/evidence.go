@@ -57,7 +57,7 @@ type Change struct {
 	Result    string       `json:"result,omitempty"`
 	TaskState MessageState `json:"task_state,omitempty"`
 	// By says what told it: "answer" (of the platform), "status", "echo",
-	// "timeout", "restart", "operator", "task", "takeover", "window".
+	// "timeout", "restart", "operator", "policy" (on_unknown), "task", "takeover", "window".
 	By string `json:"by"`
 	// Echo is set when this is the judgement of an echo: ours, human, foreign,
 	// undecided.

@@ -17,6 +17,10 @@ type QueueLedger interface {
 	// another time. Not durable: a sender that finds it undone does it again.
 	// gateway.ErrConflict when it is not waiting.
 	Postpone(ctx context.Context, message string, due time.Time) error
+	// Resend lets a message whose outcome is still waited for be sent once more, in its
+	// place. gateway.ErrConflict when it is not unknown or was sent again before: two
+	// attempts ended so. Not durable: undone, it is asked for again.
+	Resend(ctx context.Context, message string, now time.Time) error
 	// FindMessages returns a page of the messages that a query selects. It looks at a
 	// bounded number of rows, so a page may be empty and not the last.
 	FindMessages(ctx context.Context, q MessageQuery) (MessagePage, error)

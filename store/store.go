@@ -300,7 +300,7 @@ type OutboxLedger interface {
 	// Outcome.Aliases learned for the conversation, which becomes one with those
 	// they lead to (Merged is set). Retry: waiting with NextAt; of ScopeAccount,
 	// the attempt is spared (gateway.Message).
-	// Rejected: dead letter of kind "message", later open parts of the task
+	// Rejected: dead letter of kind "message", later waiting and held parts of the task
 	// cancelled "after rejected"; so a retry that is Spent, with ReasonTries.
 	// Unknown: open until Conclude.
 	// Accepted with Next: that attempt begins in the same commit, where BeginAttempt
@@ -311,7 +311,8 @@ type OutboxLedger interface {
 	// Conclude ends a message without an attempt: MessageUnknown (given up
 	// waiting for evidence: it stays unknown, is not open any more, later
 	// open parts cancelled "after unknown") or MessageExpired (later open
-	// parts expire too; with ReasonExpired there is a dead letter).
+	// parts expire too; with ReasonExpired there is a dead letter). What expires and
+	// may have arrived, since it was to be sent again, becomes unknown.
 	Conclude(ctx context.Context, message string, state gateway.MessageState, reason string, now time.Time) error
 	// Heard is what is known of the customer's last message in the conversation, or the
 	// one it became part of, by the platform's time: the newest message, and whatever

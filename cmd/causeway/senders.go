@@ -39,6 +39,14 @@ func (a *app) limits(name string) []gateway.Limit {
 	return acc.Limits()
 }
 
+// onUnknown is for the sender: what an account does about what stays unknown.
+func (a *app) onUnknown(name string) gateway.OnUnknown {
+	if acc := a.account(name); acc != nil {
+		return acc.UnknownRule()
+	}
+	return gateway.OnUnknown{}
+}
+
 // keyFP is the fingerprint of what an account is refused or taken by: credentials,
 // what they are for, and from where the calls come.
 func (a *app) keyFP(name string) string {

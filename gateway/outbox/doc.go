@@ -62,6 +62,23 @@
 // take the message. Everything else, a 500 without a known code included, is
 // unknown.
 //
+// What settles an unknown message, and how long its conversation waits for that:
+//
+//	WhatsApp          60 s  a status that carries our marker (the message's id), or the id that
+//	                        another piece of evidence gave it: sent, delivered, read, failed
+//	customer service  60 s  msg_send_fail with the msgid that we set: taken, and failed; silence
+//	                        says nothing. A hand-over of a session: WeCom is asked where it stands
+//	vendors (unified) 60 s  the message coming back with our marker, or a status, as the vendor has it
+//	WeCom apps,        5 s  nothing ever
+//	robots, groups
+//	all                     a person: causeway messages resolve
+//
+// Evidence is taken for as long as the row is there, also after the wait, and for a message
+// that is to be sent again. After the wait the account's rule says what happens
+// (gateway.OnUnknown): the next task leaves and later parts of its own are cancelled; or
+// the conversation is held for a time that ends; or there is one more call, and never a
+// third.
+//
 // Pace: an account's messages leave at the platform's pace, and a conversation's at
 // its own; see pace. What waits for it spends no try and has no attempt. An account
 // that is refused as a whole, for its credentials, a policy or a row of failures, is

@@ -50,6 +50,7 @@ type rig struct {
 	begins  atomic.Int64    // attempts that were stored by themselves
 	fails   atomic.Int64    // so many ends of attempts are not stored
 	halted  atomic.Bool     // nothing leaves
+	unknown gateway.OnUnknown
 
 	concurrency int // of the sender; 0 for its own
 }
@@ -103,6 +104,7 @@ func (r *rig) start(begin time.Time) {
 		Limits: func(account string) []gateway.Limit { return r.limits[account] }, Paced: slices.Sorted(maps.Keys(r.limits)), KeyFP: func(string) string { return r.keyFP },
 		Probe:       func(context.Context, string, string) string { return r.probe() },
 		UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
+		OnUnknown:   func(string) gateway.OnUnknown { return r.unknown },
 		Client:      func(string, string) outbox.Client { return client{r, begin} },
 		NewID:       func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
 		Changed: func() {

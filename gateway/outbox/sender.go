@@ -26,6 +26,9 @@ type QueueLedger interface {
 	Ranks(ctx context.Context, convs []string, now time.Time) (map[string]gateway.Rank, error)
 	// Postpone lets a waiting message and the parts behind it be due later.
 	Postpone(ctx context.Context, message string, due time.Time) error
+	// Resend lets an unknown message wait for one more call; gateway.ErrConflict when
+	// it had that.
+	Resend(ctx context.Context, message string, now time.Time) error
 	// MessageAfter is the conversation's next open message behind one; nil for none.
 	MessageAfter(ctx context.Context, m *gateway.Message) (*gateway.Message, error)
 }
@@ -59,8 +62,10 @@ type SenderOptions struct {
 	// Client finds the account's client; nil for an account that is not
 	// configured: its messages wait.
 	Client func(platform, account string) Client
-	// UnknownWait is how long a conversation waits for evidence.
+	// UnknownWait is how long a conversation waits for evidence, and OnUnknown what
+	// happens then; nil goes on.
 	UnknownWait func(platform, account string) time.Duration
+	OnUnknown   func(account string) gateway.OnUnknown
 	// Shares lists the accounts that have something in common with one, itself or
 	// not: they wait with it. Nil for none.
 	Shares func(account string, share gateway.Share) []string

@@ -50,15 +50,7 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 	case gateway.MessageSending:
 		return s.orphan(ctx, m, open, now)
 	case gateway.MessageUnknown:
-		if m.UnknownUntil.After(now) {
-			return m.UnknownUntil
-		}
-		if err := s.o.Ledger.Conclude(ctx, m.ID, gateway.MessageUnknown, "no evidence", now); err != nil {
-			return s.failed(ctx, err)
-		}
-		s.o.Log.Warn("message.unknown", zap.String("message", m.ID), zap.String("conv", conv), zap.String("account", m.Account))
-		s.o.Changed()
-		return now
+		return s.unknown(ctx, m, now)
 	case gateway.MessageWaiting:
 		return s.waiting(ctx, m, now)
 	case gateway.MessageAccepted, gateway.MessageRejected, gateway.MessageExpired, gateway.MessageCancelled, gateway.MessageHeld,

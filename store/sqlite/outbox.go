@@ -332,7 +332,16 @@ func (l *Ledger) Conclude(ctx context.Context, id string, state gateway.MessageS
 		case state == gateway.MessageUnknown && was == gateway.MessageUnknown && m.open:
 			m.open = false
 		case state == gateway.MessageExpired && was == gateway.MessageWaiting:
-			after, afterReason = gateway.MessageExpired, reason
+			// Of one that was to be sent again nobody knows still.
+			arrived, err := mayHaveArrived(c, m)
+			switch {
+			case err != nil:
+				return err
+			case arrived && !m.Reply.Type.Harmless():
+				state, m.open = gateway.MessageUnknown, false
+			default:
+				after, afterReason = gateway.MessageExpired, reason
+			}
 		default:
 			return fmt.Errorf("the message is %s: %w", was, gateway.ErrConflict)
 		}

@@ -45,6 +45,32 @@ func (l *Ledger) Postpone(ctx context.Context, id string, due time.Time) error {
 	})
 }
 
+// Resend lets an unknown message be sent once more; see store.QueueLedger. It keeps its
+// place, so nothing overtakes it, and the parts behind it wait still.
+func (l *Ledger) Resend(ctx context.Context, id string, now time.Time) error {
+	return l.write(ctx, false, 1, func(c *conn) error {
+		m, err := messageByID(c, id)
+		if err != nil {
+			return err
+		}
+		if m.State != gateway.MessageUnknown || !m.open {
+			return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
+		}
+		n, err := c.number("SELECT count(*) FROM attempt WHERE message = ? AND outcome = 'unknown'", m.ID)
+		if err != nil {
+			return err
+		}
+		if n > 1 {
+			return fmt.Errorf("the message was sent again before: %w", gateway.ErrConflict)
+		}
+		m.State, m.Reason, m.NextAt, m.UnknownUntil, m.Spared = gateway.MessageWaiting, "", time.Time{}, time.Time{}, m.Attempts
+		if err := l.storeMessage(c, m, gateway.MessageUnknown); err != nil {
+			return err
+		}
+		return l.tell(c, m, "policy", "", now)
+	})
+}
+
 // retime lets waiting parts be due at a time. They move together: the order is by the
 // time due.
 func (l *Ledger) retime(c *conn, parts []message, due time.Time) (moved int, err error) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"time"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -103,4 +104,45 @@ func queueEnd(w *world) {
 	s = submission("2", "", "1")
 	s.Window, s.ExpiresAt = window, w.now.Add(gateway.WindowedFor)
 	move(store.MessagesChanged{Skipped: 1}, w.submit(s).ID, w.now.Add(30*24*time.Hour))
+}
+
+// queueResend: what is unknown is sent once more in its place, and never a third time.
+func queueResend(w *world) {
+	unknown := gateway.Outcome{Kind: gateway.OutcomeUnknown, Code: "timeout"}
+	resend := func(id string, want error) {
+		w.Helper()
+		if err := w.l.Resend(w.ctx, id, w.now); !errors.Is(err, want) {
+			w.Errorf("resend: %v, want %v", err, want)
+		}
+		w.balanced()
+	}
+	out := w.submit(submission("1", "", "1", "2"))
+	w.submit(submission("1", "", "next"))
+	resend(out.ID, gateway.ErrConflict)
+	resend("ms_none", gateway.ErrNotFound)
+	w.send(out.Conv, unknown)
+	resend(out.ID, nil)
+	m, _ := w.next(out.Conv)
+	w.same("in its place, with no try spent", [2]any{m.ID, m.Tries()}, [2]any{out.ID, 0})
+	c := w.changes()
+	w.same("told", c[len(c)-1].By, "policy")
+	w.send(out.Conv, unknown)
+	resend(out.ID, gateway.ErrConflict)
+	w.must(w.l.Conclude(w.ctx, out.ID, gateway.MessageUnknown, "no evidence", w.now))
+	resend(out.ID, gateway.ErrConflict)
+
+	// Too late for the second call: it may have arrived by the first.
+	out = w.submit(submission("2", "", "1", "2"))
+	w.send(out.Conv, unknown)
+	resend(out.ID, nil)
+	w.must(w.l.Conclude(w.ctx, out.ID, gateway.MessageExpired, gateway.ReasonExpired, w.now))
+	w.same("not known still", w.find(out.ID, gateway.MessageUnknown).Reason, gateway.ReasonExpired)
+	w.same("the part behind it", w.find(out.Messages[1], gateway.MessageCancelled).Reason, "after unknown")
+	if m, _ := w.next(out.Conv); m != nil {
+		w.Errorf("still open: %+v", m)
+	}
+	w.relay(w.status("s2", "2", "w.2", out.ID, gateway.StatusSent))
+	w.judge()
+	w.same("proven late", w.find(out.ID, gateway.MessageAccepted).ExternalID, "w.2")
+	w.balanced()
 }

@@ -110,6 +110,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"queue/changes race with the sender", queueRaces},
 		{"queue/parts stay in order", queueParts},
 		{"queue/ends that move", queueEnd},
+		{"queue/unknown is sent once more", queueResend},
 		{"queue/unknown is resolved", queueResolve},
 		{"queue/begun anew or resumed", queueRestart},
 		{"queue/places of receivers", queueResults},
