@@ -48,8 +48,8 @@ func (b Blame) State() AccountState {
 	return AccountHealthy
 }
 
-// AccountHealth is how one account fares, and since when. Of what is stopped it is
-// kept in the ledger, so that a restart does not begin with a burst of refusals.
+// AccountHealth is how one account fares, and since when. Of what is stopped or slowed it
+// is kept in the ledger, so that a restart does not begin with a burst of refusals.
 type AccountHealth struct {
 	Account string
 	State   AccountState
@@ -59,7 +59,7 @@ type AccountHealth struct {
 	Since        time.Time
 	// ProbeAt is when one message, or the platform's cheap question, tries again.
 	ProbeAt time.Time
-	Probes  int // that failed
+	Probes  int // that failed; of a slowed one, as it is kept, how often its pace was halved
 	// KeyFP is the fingerprint of the credentials that were refused: with others the
 	// account is healthy until the platform says otherwise.
 	KeyFP string

@@ -354,9 +354,9 @@ type OutboxLedger interface {
 
 // AccountLedger keeps which accounts are stopped, and how much of their pace is spent.
 type AccountLedger interface {
-	// AccountHealth lists the stopped ones, by name.
+	// AccountHealth lists those that are not healthy, by name.
 	AccountHealth(ctx context.Context) ([]gateway.AccountHealth, error)
-	// SetAccountHealth keeps one, or forgets it when it is not stopped, durable;
+	// SetAccountHealth keeps one, or forgets it when it is healthy, durable;
 	// with an audit entry "account.<state>" unless by is empty.
 	SetAccountHealth(ctx context.Context, h *gateway.AccountHealth, by string, now time.Time) error
 	// Begun lists the attempts that began at or after since, the oldest first, without

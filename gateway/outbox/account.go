@@ -45,7 +45,11 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 		if i > 0 {
 			began = now // what it has in flight was not asked about
 		}
-		if l.judge(m.Conv, began, o, now) {
+		switch {
+		case !l.judge(m.Conv, began, o, now):
+		case o.Blame == gateway.BlamePace && !l.kept.State.Stopped():
+			changed = append(changed, l.note())
+		default:
 			changed = append(changed, l.kept)
 		}
 	}
@@ -84,6 +88,8 @@ func (s *Sender) keep(ctx context.Context, changed ...gateway.AccountHealth) {
 		fields := []zap.Field{zap.String("account", h.Account), zap.String("state", string(h.State)), zap.String("reason", string(h.Reason)),
 			zap.String("code", h.Code), zap.Time("probe_at", h.ProbeAt)}
 		switch {
+		case h.State == gateway.AccountSlowed:
+			s.o.Log.Info("account.slowed", append(fields, zap.Int("halved", h.Probes))...)
 		case !h.State.Stopped():
 			s.o.Log.Info("account.recovered", zap.String("account", h.Account))
 		case h.Probes == 0:
@@ -117,7 +123,7 @@ func (s *Sender) loadAccounts(ctx context.Context) error {
 	}
 	for i := range list {
 		if h := &list[i]; h.KeyFP == s.o.KeyFP(h.Account) {
-			s.pace.stand(h)
+			s.pace.stand(h, s.o.Now())
 		} else {
 			s.keep(ctx, gateway.AccountHealth{Account: h.Account, State: gateway.AccountHealthy})
 		}
@@ -126,10 +132,14 @@ func (s *Sender) loadAccounts(ctx context.Context) error {
 }
 
 // stand puts an account into the state that was kept.
-func (p *pace) stand(h *gateway.AccountHealth) {
+func (p *pace) stand(h *gateway.AccountHealth, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.flow(h.Account)
+	if h.State == gateway.AccountSlowed {
+		l.recall(h, now)
+		return
+	}
 	l.kept, l.refusedAt = *h, h.Since
 	l.hold(h.ProbeAt)
 }

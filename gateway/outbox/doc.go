@@ -82,7 +82,8 @@
 // Pace: an account's messages leave at the platform's pace, and a conversation's at
 // its own; see pace. What waits for it spends no try and has no attempt. An account
 // that is refused as a whole, for its credentials, a policy or a row of failures, is
-// stopped: only probes leave, one at a time, until one is taken; see health. That is
+// stopped: only probes leave, one at a time, until one is taken; see health. That, and how
+// far a platform has slowed an account, is
 // kept, so that a restart does not begin with a burst of refusals; what is spent of a
 // pace is found again in the attempts, so that it does not begin with a burst either.
 //

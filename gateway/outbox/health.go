@@ -31,6 +31,7 @@ type health struct {
 	slowed  time.Time // since when it is not all
 	cut     time.Time // when it was halved last
 	changed time.Time // up to when it grew
+	noted   bool      // that it is slowed is in the ledger
 
 	failures int
 	failing  map[string]struct{} // conversations
@@ -50,16 +51,38 @@ func (h *health) recover(now time.Time) bool {
 }
 
 // tooFast slows the account. Refusals of calls that began before the last one count
-// once.
-func (h *health) tooFast(started, now time.Time) {
+// once; it says whether this one did.
+func (h *health) tooFast(started, now time.Time) (counts bool) {
 	h.recover(now)
 	if h.part >= 1 {
 		h.slowed = now
 	}
-	if !started.Before(h.cut) {
+	if counts = !started.Before(h.cut); counts {
 		h.part, h.cut = max(h.part/2, slowest), now
 	}
 	h.changed = now
+	return counts
+}
+
+// note is a slowed account as it is kept: by halves of its pace, at the time of the last
+// refusal, and until when nothing leaves.
+func (l *flow) note() gateway.AccountHealth {
+	l.noted = true
+	return gateway.AccountHealth{Account: l.name, State: gateway.AccountSlowed, Reason: gateway.BlamePace, Since: l.cut, ProbeAt: l.until,
+		Probes: int(math.Ceil(math.Log2(1 / l.part))), KeyFP: l.kept.KeyFP}
+}
+
+// recall goes on with a note. As after any refusal, one message leaves at a time until
+// one is taken; the pace has grown back meanwhile as it would have.
+func (l *flow) recall(h *gateway.AccountHealth, now time.Time) {
+	l.noted, l.slowed, l.cut, l.changed = true, h.Since, h.Since, h.Since
+	l.part = max(math.Pow(0.5, float64(h.Probes)), slowest)
+	l.recover(now)
+	if l.part < 1 || h.ProbeAt.After(now) {
+		l.refusedAt = h.Since
+	}
+	l.hold(h.ProbeAt)
+	l.adjust(now)
 }
 
 // judge learns from the outcome of a call that began at started. It says whether the
@@ -87,6 +110,8 @@ func (l *flow) judge(conv string, started time.Time, o *gateway.Outcome, now tim
 	l.refusedAt, l.ready = time.Time{}, time.Time{}
 	if changed = l.kept.State.Stopped(); changed {
 		l.heal()
+	} else if l.recover(now); l.noted && l.part >= 1 {
+		changed, l.noted = true, false
 	}
 	return changed
 }
@@ -96,8 +121,9 @@ func (l *flow) refused(started time.Time, why gateway.Blame, o *gateway.Outcome,
 	if why == gateway.BlameReach && l.failures >= failuresMost && len(l.failing) >= failuresConvs {
 		why = gateway.BlameFailures
 	}
+	slowed := false
 	if why == gateway.BlamePace {
-		l.tooFast(started, now)
+		slowed = l.tooFast(started, now)
 		l.adjust(now)
 	}
 	again := !l.refusedAt.IsZero() && !started.Before(l.refusedAt)
@@ -106,8 +132,9 @@ func (l *flow) refused(started time.Time, why gateway.Blame, o *gateway.Outcome,
 	}
 	l.hold(now.Add(o.After))
 	if !why.State().Stopped() {
-		return false
+		return slowed && !l.kept.State.Stopped()
 	}
+	l.noted = false // the row is that of what is stopped
 	return l.stop(why, o.Code, o.Detail, again, now)
 }
 
@@ -140,7 +167,7 @@ func probeWait(why gateway.Blame, failed int) time.Duration {
 func (l *flow) heal() {
 	l.kept = gateway.AccountHealth{Account: l.name, State: gateway.AccountHealthy, KeyFP: l.kept.KeyFP}
 	l.until, l.ready = time.Time{}, time.Time{}
-	l.failures, l.failing = 0, nil
+	l.failures, l.failing, l.noted = 0, nil, false
 }
 
 // view is the state as it is shown.

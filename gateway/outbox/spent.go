@@ -11,8 +11,7 @@ import (
 // count still. Without it a restart would lend every customer a burst anew, and send a
 // member of WeCom twice the limit in one minute, of which WeCom drops the rest. What
 // the ledger does not tell: a place that was given and not used (counted before the
-// restart, free after it), and that a platform had slowed the account, which its next
-// refusal says again.
+// restart, free after it).
 func (s *Sender) loadPace(ctx context.Context) error {
 	now := s.o.Now()
 	since := now.Add(-s.pace.memory(s.o.Paced))

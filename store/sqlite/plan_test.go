@@ -42,7 +42,7 @@ func (s *statements) of(t *testing.T, st *sqlite.Store) {
 // small are the tables that have a row per application, account, stream, pause or deed
 // of a person, not one per event or conversation.
 func small() []string {
-	return []string{"meta", "counter", "place", "application", "breaker", "brake", "account_health", "run", "dead_count"}
+	return []string{"meta", "counter", "place", "application", "breaker", "brake", "account_health", "account_slowed", "run", "dead_count"}
 }
 
 // large are the tables of which one conversation may have very many rows.

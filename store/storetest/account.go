@@ -14,14 +14,20 @@ func accountHealth(w *world) {
 	stopped := gateway.AccountHealth{Account: "shop", State: gateway.AccountPaused, Reason: gateway.BlameCredential, Code: "190", Detail: "access token expired",
 		Since: w.now, ProbeAt: w.now.Add(time.Minute), Probes: 1, KeyFP: "fp"}
 	other := gateway.AccountHealth{Account: "a-first", State: gateway.AccountIsolated, Reason: gateway.BlamePolicy, Code: "368", Since: w.now, ProbeAt: w.now}
+	slowed := gateway.AccountHealth{Account: "m-slow", State: gateway.AccountSlowed, Reason: gateway.BlamePace, Since: w.now, ProbeAt: w.now.Add(time.Minute), Probes: 3, KeyFP: "fp"}
+	was := slowed
+	was.Account = "shop"
+	w.must(w.l.SetAccountHealth(w.ctx, &was, "", w.now)) // until it is stopped
 	w.must(w.l.SetAccountHealth(w.ctx, &stopped, "", w.now))
 	w.must(w.l.SetAccountHealth(w.ctx, &other, "", w.now))
+	w.must(w.l.SetAccountHealth(w.ctx, &slowed, "", w.now))
 	stopped.Probes, stopped.ProbeAt = 2, w.now.Add(time.Hour)
 	w.must(w.l.SetAccountHealth(w.ctx, &stopped, "", w.now))
 	got, err := w.l.AccountHealth(w.ctx)
 	w.must(err)
-	w.same("stopped accounts", got, []gateway.AccountHealth{other, stopped})
+	w.same("stopped accounts", got, []gateway.AccountHealth{other, slowed, stopped})
 	w.must(w.l.SetAccountHealth(w.ctx, &gateway.AccountHealth{Account: "shop", State: gateway.AccountHealthy}, "ops", w.now))
+	w.must(w.l.SetAccountHealth(w.ctx, &gateway.AccountHealth{Account: "m-slow", State: gateway.AccountHealthy}, "", w.now))
 	w.must(w.l.SetAccountHealth(w.ctx, &gateway.AccountHealth{Account: "shop", State: gateway.AccountHealthy}, "", w.now))
 	got, err = w.l.AccountHealth(w.ctx)
 	w.must(err)
