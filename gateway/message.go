@@ -30,6 +30,12 @@ func OurMarker(s string) bool {
 	return strings.HasPrefix(s, markerPrefix) && len(s) == len(markerPrefix)+26
 }
 
+// Open is a conversation that has something to send.
+type Open struct {
+	Conv string
+	At   time.Time // its first message needs nothing before; zero for at once
+}
+
 // Message is one part of a task, the unit of sending. Order in a conversation
 // is (DueAt, ID).
 type Message struct {

@@ -279,8 +279,8 @@ type IntakeLedger interface {
 // message of a conversation is sending: a unique index says so.
 type OutboxLedger interface {
 	// OpenConversations lists conversations that have an open message, after
-	// afterConv.
-	OpenConversations(ctx context.Context, afterConv string, limit int) ([]string, error)
+	// afterConv, in order.
+	OpenConversations(ctx context.Context, afterConv string, limit int) ([]gateway.Open, error)
 	// NextMessage returns the first open message of a conversation by (DueAt,
 	// ID), with its open attempt when it is sending; nil when there is none.
 	// To is filled with the conversation's identities in use; Behind names a

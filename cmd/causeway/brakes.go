@@ -158,19 +158,27 @@ func (b *brakes) set(ctx context.Context, br gateway.Brake, on bool) error {
 	return nil
 }
 
-// wakeSender lets the sender look at every conversation that has something to send.
+// wakeSender lets the sender look at every conversation that has something to send now;
+// it knows when it is time for the others, whoever is stopped.
 func (b *brakes) wakeSender(ctx context.Context) error {
 	const page = 1000
 	for after := ""; ; {
-		convs, err := b.a.ledger.OpenConversations(ctx, after, page)
+		open, err := b.a.ledger.OpenConversations(ctx, after, page)
 		if err != nil {
 			return err
 		}
+		now := b.a.o.Now()
+		var convs []string
+		for _, o := range open {
+			if !o.At.After(now) {
+				convs = append(convs, o.Conv)
+			}
+		}
 		b.a.sender.Wake(convs...)
-		if len(convs) < page {
+		if len(open) < page {
 			return nil
 		}
-		after = convs[len(convs)-1]
+		after = open[len(open)-1].Conv
 	}
 }
 

@@ -74,10 +74,15 @@ func (l *lanes) finish(r rested) {
 	case l.again[r.conv]:
 		l.fresh = append(l.fresh, r.conv)
 	case !r.again.IsZero():
-		a := &alarm{at: r.again, conv: r.conv}
-		l.due[r.conv] = a
-		heap.Push(&l.times, a)
+		l.later(r.conv, r.again)
 	}
+}
+
+// later notes when it is time for a conversation that is neither queued nor due yet.
+func (l *lanes) later(conv string, at time.Time) {
+	a := &alarm{at: at, conv: conv}
+	l.due[conv] = a
+	heap.Push(&l.times, a)
 }
 
 // longestSleep bounds the wait for what is due: the clock may be set forward.

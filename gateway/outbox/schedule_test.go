@@ -50,7 +50,12 @@ func TestScheduledLeavesAtItsTime(t *testing.T) {
 			t.Errorf("%d looks at conversations with nothing due", n)
 		}
 		r.stop()
+		before = r.looks.Load()
 		r.start(begin)
+		r.settle()
+		if n := r.looks.Load() - before; n > 0 {
+			t.Errorf("%d looks after a start at conversations with nothing due", n)
+		}
 		time.Sleep(3 * time.Hour)
 		r.settle()
 		calls := r.called()

@@ -13,7 +13,7 @@ import (
 
 // SendLedger is what the sender reads and writes.
 type SendLedger interface {
-	OpenConversations(ctx context.Context, afterConv string, limit int) ([]string, error)
+	OpenConversations(ctx context.Context, afterConv string, limit int) ([]gateway.Open, error)
 	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
 	BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error
 	EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error
@@ -212,10 +212,10 @@ func (s *Sender) Run(ctx context.Context) error {
 	if err := s.loadPace(ctx); err != nil {
 		return err
 	}
-	if err := s.load(ctx); err != nil {
+	l := newLanes(s.o.Concurrency)
+	if err := s.load(ctx, l); err != nil {
 		return err
 	}
-	l := newLanes(s.o.Concurrency)
 	defer l.drain()
 	for {
 		s.mu.Lock()
@@ -266,12 +266,13 @@ func (s *Sender) ranks(ctx context.Context, convs []string) map[string]gateway.R
 	return ranks
 }
 
-// load queues every conversation that has an open message.
-func (s *Sender) load(ctx context.Context) error {
+// load queues every conversation that has something to send now, and notes when it is
+// time for the others: they may be many, and nothing is read of them before.
+func (s *Sender) load(ctx context.Context, l *lanes) error {
 	const page = 1000
 	after := ""
 	for {
-		convs, err := s.o.Ledger.OpenConversations(ctx, after, page)
+		open, err := s.o.Ledger.OpenConversations(ctx, after, page)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -280,10 +281,17 @@ func (s *Sender) load(ctx context.Context) error {
 			pause(ctx, time.Second)
 			continue
 		}
-		s.Wake(convs...)
-		if len(convs) < page {
+		now := s.o.Now()
+		for _, o := range open {
+			if o.At.After(now) {
+				l.later(o.Conv, o.At)
+				continue
+			}
+			l.offer(o.Conv)
+		}
+		if len(open) < page {
 			return nil
 		}
-		after = convs[len(convs)-1]
+		after = open[len(open)-1].Conv
 	}
 }

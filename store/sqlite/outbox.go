@@ -10,20 +10,39 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// OpenConversations lists conversations that have an open message.
-func (l *Ledger) OpenConversations(ctx context.Context, afterConv string, limit int) (out []string, err error) {
+// OpenConversations lists conversations that have an open message, each with the time of
+// its first one.
+func (l *Ledger) OpenConversations(ctx context.Context, afterConv string, limit int) (out []gateway.Open, err error) {
 	err = l.r.read(ctx, func(c *conn) error {
 		for len(out) < limit {
-			found, err := c.one("SELECT conv FROM message WHERE open = 1 AND conv > ? ORDER BY conv LIMIT 1",
-				func(r row) { afterConv = r.str(0) }, afterConv)
+			o := gateway.Open{}
+			found, err := c.one(`SELECT conv, state, due_at, expires_at, reply FROM message WHERE open = 1 AND conv > ?
+				ORDER BY conv, due_at, id LIMIT 1`, func(r row) {
+				o.Conv = r.str(0)
+				if gateway.MessageState(r.str(1)) == gateway.MessageWaiting {
+					o.At = firstNeed(r.time(2), r.time(3), replyOf("", nil, r.blob(4)))
+				}
+			}, afterConv)
 			if err != nil || !found {
 				return err
 			}
-			out = append(out, afterConv)
+			afterConv, out = o.Conv, append(out, o)
 		}
 		return nil
 	})
 	return out, err
+}
+
+// firstNeed is before when nothing can be done about a message that waits: it is due,
+// or it is too late for it.
+func firstNeed(due, expires time.Time, reply gateway.Reply) time.Time {
+	if !expires.IsZero() && expires.Before(due) {
+		due = expires
+	}
+	if until, once := reply.Once(); once && !until.IsZero() && until.Before(due) {
+		due = until
+	}
+	return due
 }
 
 // NextMessage returns the first open message of a conversation.

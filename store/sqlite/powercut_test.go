@@ -104,11 +104,12 @@ func (w *cut) settle(n int) {
 // attempt begins to send the first message that waits.
 func (w *cut) attempt() {
 	w.t.Helper()
-	convs, err := w.l.OpenConversations(w.t.Context(), "", 100)
+	list, err := w.l.OpenConversations(w.t.Context(), "", 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, conv := range convs {
+	for _, open := range list {
+		conv := open.Conv
 		m, a, err := w.l.NextMessage(w.t.Context(), conv)
 		if err != nil {
 			w.t.Fatal(err)

@@ -124,8 +124,8 @@ func sendAll(ctx context.Context, t *testing.T, l *Ledger, settled <-chan struct
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
-				for _, conv := range convs {
-					if err := sendOne(ctx, l, conv, at); err != nil && !errors.Is(err, gateway.ErrConflict) {
+				for _, open := range convs {
+					if err := sendOne(ctx, l, open.Conv, at); err != nil && !errors.Is(err, gateway.ErrConflict) {
 						t.Error(err)
 						return
 					}

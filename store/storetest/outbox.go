@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -12,14 +13,14 @@ import (
 func outboxOrder(w *world) {
 	a := w.say("a1", "1", "1", "2")
 	b := w.say("b1", "2", "x")
+	want := []gateway.Open{{Conv: a, At: w.now}, {Conv: b, At: w.now}}
 	w.later(time.Second)
 	w.say("a2", "1", "3")
-	want := []string{a, b}
-	slices.Sort(want)
+	slices.SortFunc(want, func(x, y gateway.Open) int { return cmp.Compare(x.Conv, y.Conv) })
 	open, err := w.l.OpenConversations(w.ctx, "", 10)
 	w.must(err)
 	w.same("open conversations", open, want)
-	open, err = w.l.OpenConversations(w.ctx, want[0], 10)
+	open, err = w.l.OpenConversations(w.ctx, want[0].Conv, 10)
 	w.must(err)
 	w.same("open conversations after the first", open, want[1:])
 

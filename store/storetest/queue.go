@@ -86,6 +86,51 @@ func queueAsked(w *world) {
 	w.balanced()
 }
 
+// queueOpen: of every conversation with something to send it is known before when
+// nothing can be done about it, whatever is sent first.
+func queueOpen(w *world) {
+	at := func(conv string, want time.Time) {
+		w.Helper()
+		open, err := w.l.OpenConversations(w.ctx, "", 10)
+		w.must(err)
+		i := slices.IndexFunc(open, func(o gateway.Open) bool { return o.Conv == conv })
+		if i < 0 || !open[i].At.Equal(want) {
+			w.Errorf("open %+v, want %s at %s", open, conv, want)
+		}
+	}
+	s := submission("1", "", "1", "2")
+	s.DueAt = w.now.Add(2 * time.Hour)
+	later := w.submit(s)
+	at(later.Conv, s.DueAt)
+	sooner := submission("1", "", "3")
+	sooner.DueAt = w.now.Add(time.Hour)
+	w.submit(sooner)
+	at(later.Conv, sooner.DueAt)
+
+	// What is due after its end expires before.
+	s = submission("2", "", "ends")
+	s.DueAt, s.ExpiresAt = w.now, w.now.Add(time.Hour)
+	ends := w.submit(s)
+	at(ends.Conv, w.now)
+	w.must(w.l.Postpone(w.ctx, ends.ID, w.now.Add(3*time.Hour)))
+	at(ends.Conv, s.ExpiresAt)
+
+	// So is a reply by a code that ends.
+	until := w.now.Add(time.Minute)
+	s = submission("3", "", "by a code")
+	s.DueAt, s.Replies[0].Handle = w.now.Add(time.Hour), &gateway.Handle{Kind: "welcome", Code: "c", Until: &until}
+	code := w.submit(s)
+	at(code.Conv, until)
+
+	// What is being sent, or may have been, is looked at at once.
+	w.later(time.Hour)
+	_, attempt := w.begin(later.Conv)
+	at(later.Conv, time.Time{})
+	w.must(w.l.EndAttempt(w.ctx, &gateway.AttemptEnd{Attempt: attempt.ID, Message: attempt.Message, At: w.now, Outcome: gateway.Outcome{Kind: gateway.OutcomeUnknown},
+		UnknownUntil: w.now.Add(time.Minute)}))
+	at(later.Conv, time.Time{})
+}
+
 func queueFind(w *world) {
 	start := w.now
 	var first gateway.Submitted

@@ -112,6 +112,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"queue/ends that move", queueEnd},
 		{"queue/unknown is sent once more", queueResend},
 		{"queue/unknown is resolved", queueResolve},
+		{"queue/open conversations", queueOpen},
 		{"queue/begun anew or resumed", queueRestart},
 		{"queue/places of receivers", queueResults},
 		{"evidence/members of a group", evidenceMembers},
