@@ -24,9 +24,12 @@ type QueueLedger interface {
 	// FindMessages returns a page of the messages that a query selects. It looks at a
 	// bounded number of rows, so a page may be empty and not the last.
 	FindMessages(ctx context.Context, q MessageQuery) (MessagePage, error)
+	// NamedMessages returns those messages that there are, in the order of their ids
+	// in the list.
+	NamedMessages(ctx context.Context, ids []string) ([]gateway.Message, error)
 	// ChangeMessages does one thing to messages, at most MaxChange, in one durable
 	// transaction with an audit entry. What is not in a state that allows it is
-	// skipped.
+	// skipped. It takes as many as it can do in a short time, one at least.
 	ChangeMessages(ctx context.Context, ch MessageChange, by string, now time.Time) (MessagesChanged, error)
 	// ResolveMessage settles an unknown message by a person's word, durable, audited;
 	// gateway.ErrConflict when it is not unknown. It returns the conversation.
@@ -100,7 +103,7 @@ type MessageChange struct {
 type MessagesChanged struct {
 	Changed, Skipped int
 	// Taken is how many of those named were looked at: the rest is for another call,
-	// when many parts went along.
+	// when many parts went along or it would have taken long.
 	Taken int
 	Convs []string // that the sender should look at
 }

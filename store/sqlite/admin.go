@@ -79,7 +79,7 @@ func (l *Ledger) Audit(ctx context.Context, e gateway.AuditEntry) error {
 
 // AuditLog lists what admins did, newest first.
 func (l *Ledger) AuditLog(ctx context.Context, limit int) (out []gateway.AuditEntry, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.people.read(ctx, func(c *conn) error {
 		return c.query("SELECT at, by, what, target, count, note FROM audit ORDER BY n DESC LIMIT ?", func(r row) error {
 			out = append(out, gateway.AuditEntry{At: r.time(0), By: r.str(1), What: r.str(2), Target: r.str(3), Count: r.int(4), Note: string(r.blob(5))})
 			return nil
@@ -90,7 +90,7 @@ func (l *Ledger) AuditLog(ctx context.Context, limit int) (out []gateway.AuditEn
 
 // FindConversation resolves an identity as the relay does, single chats first.
 func (l *Ledger) FindConversation(ctx context.Context, platform, account string, id gateway.Identity) (conv string, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.people.read(ctx, func(c *conn) error {
 		found, err := c.one(`SELECT v.conv FROM alias a JOIN conversation v ON v.c = a.c
 			WHERE a.platform = ? AND a.account = ? AND a.chat IN ('single', 'group', 'account')
 			AND a.kind = ? AND a.value = ? ORDER BY CASE a.chat WHEN 'single' THEN 0 WHEN 'group' THEN 1 ELSE 2 END LIMIT 1`,

@@ -21,7 +21,7 @@ func (l *Ledger) Brakes(ctx context.Context) (out []gateway.Brake, err error) {
 // SetBrake stops or releases something, durable. A person's word takes the place of a
 // rule's, which would end by itself.
 func (l *Ledger) SetBrake(ctx context.Context, b gateway.Brake, on bool) error {
-	return l.write(ctx, true, 0, func(c *conn) error {
+	return l.act(ctx, 0, func(c *conn) error {
 		q, what, args := "DELETE FROM brake WHERE scope = ? AND name = ?", "resume", []any{string(b.Scope), b.Name}
 		if on {
 			q, what = `INSERT INTO brake (scope, name, at, by, reason) VALUES (?, ?, ?, ?, ?)

@@ -46,7 +46,7 @@ func lineOf(c *conn, key int64, q *store.ConversationQuery, out *gateway.ListedC
 func (l *Ledger) hot(ctx context.Context, q *store.ConversationQuery) (out []gateway.ListedConversation, err error) {
 	type counted struct{ key, n, last int64 }
 	var list []counted
-	err = l.r.snapshot(ctx, func(c *conn) error {
+	err = l.people.snapshot(ctx, func(c *conn) error {
 		apps := []string{q.App}
 		if q.App == "" {
 			if apps, err = pendingApps(c); err != nil {
@@ -96,7 +96,7 @@ func (l *Ledger) longestWaiting(ctx context.Context, q *store.ConversationQuery)
 	app, key, lane, seq := q.App, int64(-1), int64(0), int64(0)
 	for read := waitingSlice; read == waitingSlice; {
 		read = 0
-		err := l.r.read(ctx, func(c *conn) error {
+		err := l.people.read(ctx, func(c *conn) error {
 			return c.query(`SELECT app, c, lane, seq, n, tries FROM pending WHERE (app, c, lane, seq) > (?, ?, ?, ?)
 				AND (? = '' OR app = ?) ORDER BY app, c, lane, seq LIMIT ?`, func(r row) error {
 				read++
@@ -126,7 +126,7 @@ func (l *Ledger) longestWaiting(ctx context.Context, q *store.ConversationQuery)
 		}
 	}
 	slices.SortFunc(list, func(a, b *wait) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.key, b.key)) })
-	err = l.r.snapshot(ctx, func(c *conn) error {
+	err = l.people.snapshot(ctx, func(c *conn) error {
 		for _, w := range list {
 			v := gateway.ListedConversation{Waiting: w.n, Tries: w.tries}
 			ok, err := lineOf(c, w.key, q, &v)
@@ -160,7 +160,7 @@ func (l *Ledger) unanswered(ctx context.Context, q *store.ConversationQuery) (ou
 	}
 	for looked := 0; looked < unansweredLook; looked += unansweredSlice {
 		read := 0
-		err := l.r.snapshot(ctx, func(c *conn) error {
+		err := l.people.snapshot(ctx, func(c *conn) error {
 			var rows []lastWord
 			err := c.query(`SELECT n, c, ord, origin, received_at FROM event WHERE n < ? AND kind = 'message' AND ord > 0 AND run = ''
 				ORDER BY n DESC LIMIT ?`, func(r row) error {

@@ -57,7 +57,7 @@ func (l *Ledger) buryEvent(c *conn, was *gateway.Pending, d gateway.Decision, no
 // DeadLetter returns one dead letter.
 func (l *Ledger) DeadLetter(ctx context.Context, id string) (*gateway.DeadLetter, error) {
 	var d *gateway.DeadLetter
-	err := l.r.read(ctx, func(c *conn) (err error) {
+	err := l.people.read(ctx, func(c *conn) (err error) {
 		d, err = deadLetter(c, id)
 		return err
 	})
@@ -92,7 +92,7 @@ func closeDead(c *conn, id, state, by, note string) error {
 // Requeue sets an open dead letter moving again; see store.AdminLedger.
 func (l *Ledger) Requeue(ctx context.Context, id, by string, now time.Time) (gateway.Requeued, error) {
 	var out gateway.Requeued
-	err := l.write(ctx, true, 1, func(c *conn) error {
+	err := l.act(ctx, 1, func(c *conn) error {
 		d, err := stillOpen(c, id)
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (l *Ledger) requeueEvent(c *conn, d *gateway.DeadLetter) (*gateway.Pending,
 
 // Drop closes an open dead letter for good.
 func (l *Ledger) Drop(ctx context.Context, id, by, note string, now time.Time) error {
-	return l.write(ctx, true, 1, func(c *conn) error {
+	return l.act(ctx, 1, func(c *conn) error {
 		d, err := stillOpen(c, id)
 		if err == nil {
 			err = l.drop(c, d, by, note)

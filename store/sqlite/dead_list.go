@@ -93,7 +93,7 @@ func (l *Ledger) Dead(ctx context.Context, q store.DeadQuery) (out []gateway.Dea
 		}
 	}
 	text = "SELECT " + deadColumns + " FROM dead WHERE id IN (" + text + " ORDER BY id DESC LIMIT ?) ORDER BY id DESC"
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.people.read(ctx, func(c *conn) error {
 		return c.query(text, func(r row) error {
 			out = append(out, scanDead(r))
 			return nil
@@ -104,7 +104,7 @@ func (l *Ledger) Dead(ctx context.Context, q store.DeadQuery) (out []gateway.Dea
 
 // openDead counts the open ones by what is kept of them.
 func (l *Ledger) openDead(ctx context.Context, q *store.DeadQuery) (n int64, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.people.read(ctx, func(c *conn) error {
 		n, err = c.number(`SELECT sum(n) FROM dead_count WHERE (? = '' OR app = ?) AND (? = '' OR account = ?) AND (? = '' OR reason = ?)
 			AND (? = '' OR kind = ?) AND (? = '' OR platform = ?)`,
 			q.App, q.App, q.Account, q.Account, q.Reason, q.Reason, q.Kind, q.Kind, q.Platform, q.Platform)
@@ -123,7 +123,7 @@ func (l *Ledger) groupDead(ctx context.Context, q store.DeadQuery, columns strin
 		text, args := deadIDs(&q, above, "", "id, kind, app, account, reason, at, conv")
 		text = "SELECT max(id), count(*), " + columns + " FROM (" + text + " ORDER BY id LIMIT ?) GROUP BY " + columns
 		read := int64(0)
-		err := l.r.read(ctx, func(c *conn) error {
+		err := l.people.read(ctx, func(c *conn) error {
 			return c.query(text, func(r row) error {
 				read, above = read+r.int(1), max(above, r.str(0))
 				each(r.int(1), r[2:])
@@ -208,7 +208,7 @@ func (l *Ledger) DeadPlan(ctx context.Context, q store.DeadQuery) (gateway.DeadP
 	for _, c := range mostFirst(convs)[:min(len(convs), planConvs)] {
 		p.Convs = append(p.Convs, gateway.DeadConv{Conv: c.Name, Letters: c.Count})
 	}
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.people.read(ctx, func(c *conn) error {
 		apps, err := pendingApps(c)
 		if err != nil {
 			return err
@@ -253,7 +253,7 @@ func waitingIn(c *conn, apps []string, conv string) (n int64, err error) {
 
 // DeadOpen are the kept counts of open dead letters.
 func (l *Ledger) DeadOpen(ctx context.Context) (out []gateway.DeadOpen, err error) {
-	err = l.r.read(ctx, func(c *conn) error {
+	err = l.people.read(ctx, func(c *conn) error {
 		return c.query("SELECT kind, app, account, reason, sum(n) FROM dead_count WHERE n > 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4", func(r row) error {
 			out = append(out, gateway.DeadOpen{Kind: r.str(0), App: r.str(1), Account: r.str(2), Reason: r.str(3), Count: r.int(4)})
 			return nil

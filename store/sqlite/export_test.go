@@ -8,22 +8,24 @@ import (
 // Statements are the texts that the store has run so far. Nothing else may use the
 // store meanwhile.
 func (s *Store) Statements(ctx context.Context) (archive, ledger []string, err error) {
-	gather := func(w *writer, r *pool) (list []string, err error) {
+	gather := func(w *writer, pools ...*pool) (list []string, err error) {
 		err = w.submit(ctx, false, 0, func(c *conn) error {
 			list = c.texts()
 			return nil
 		})
-		for range r.size {
-			c := <-r.idle
-			list = append(list, c.texts()...)
-			defer func() { r.idle <- c }()
+		for _, r := range pools {
+			for range r.size {
+				c := <-r.idle
+				list = append(list, c.texts()...)
+				defer func() { r.idle <- c }()
+			}
 		}
 		return list, err
 	}
 	if archive, err = gather(s.Archive.w, s.Archive.r); err != nil {
 		return nil, nil, err
 	}
-	ledger, err = gather(s.Ledger.w, s.Ledger.r)
+	ledger, err = gather(s.Ledger.w, s.Ledger.r, s.Ledger.people)
 	return archive, ledger, err
 }
 

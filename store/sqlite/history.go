@@ -14,7 +14,7 @@ import (
 func (l *Ledger) Conversation(ctx context.Context, conv string, limit int) (*gateway.Conversation, error) {
 	out := &gateway.Conversation{Conv: conv, Events: []gateway.ConversationEvent{}, Messages: []gateway.ConversationMessage{}}
 	limit = limitOf(limit)
-	err := l.r.snapshot(ctx, func(c *conn) error {
+	err := l.people.snapshot(ctx, func(c *conn) error {
 		key, found, err := keyOf(c, conv)
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func conversationMessages(c *conn, out *gateway.Conversation, limit int) error {
 
 // Receipts is what the platform told of a message; see store.SubmitLedger.
 func (l *Ledger) Receipts(ctx context.Context, id string) (out gateway.Receipts, err error) {
-	err = l.r.snapshot(ctx, func(c *conn) error {
+	err = l.people.snapshot(ctx, func(c *conn) error {
 		if out.Statuses, err = statusesOf(c, id); err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ type Ledger struct {
 	k        *checkpointer
 	disk     *syncer
 	r        *pool
+	people   *pool // reads for people
 	texts    bulkTexts
 	revoked  revokes      // of the writer
 	replays  atomic.Int64 // no event up to here is live and after the publish cursor
@@ -34,6 +35,11 @@ type Ledger struct {
 // than either gains nothing by more.
 const ledgerCache = 4 << 10
 
+// peopleReaders read what people ask for. Of the others the stages may have hundreds
+// waiting, after a start above all, and who lists or cancels would wait behind them: up
+// to 96 ms of a list of 100, with 1,500 conversations to be looked at.
+const peopleReaders = 2
+
 // itemBytes is about what one event adds to the log: the pages its rows touch.
 const itemBytes = 10 << 10
 
@@ -43,16 +49,21 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
 	if err := l.book.lost(f.w); err != nil {
-		f.close()
 		return nil, err
 	}
 	if err := l.revoked.load(f.w); err != nil {
-		f.close()
 		return nil, err
 	}
 	if _, err := l.merging(f.w); err != nil {
-		f.close()
+		return nil, err
+	}
+	if l.people, err = openPool(path, peopleReaders); err != nil {
 		return nil, err
 	}
 	l.k, l.r = newCheckpointer(f, ledgerEvery), f.r
@@ -78,6 +89,7 @@ func (l *Ledger) Close() error {
 	l.once.Do(func() {
 		l.w.close() // before the syncer, which it tells
 		l.disk.close()
+		l.people.close()
 		l.error = closeFile(l.w, l.k, l.r)
 	})
 	return l.error

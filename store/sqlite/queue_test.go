@@ -201,8 +201,12 @@ func BenchmarkQueue(b *testing.B) {
 				for range c.n {
 					ch.At = append(ch.At, at)
 				}
-				if out, err := l.ChangeMessages(ctx, ch, "ops", from); err != nil || out.Changed != c.n {
-					b.Fatal(out, err)
+				for len(ch.Messages) > 0 {
+					out, err := l.ChangeMessages(ctx, ch, "ops", from)
+					if err != nil || out.Changed != out.Taken {
+						b.Fatal(out, err)
+					}
+					ch.Messages, ch.At = ch.Messages[out.Taken:], ch.At[out.Taken:]
 				}
 				if c.do == store.DeedCancel || c.n > 1 {
 					next += c.n

@@ -167,7 +167,7 @@ func (l *Ledger) talksWith(c *conn, h chatOf) (*talk, error) {
 func (l *Ledger) Message(ctx context.Context, id string) (*gateway.Message, []gateway.Attempt, error) {
 	var m *message
 	var attempts []gateway.Attempt
-	err := l.r.snapshot(ctx, func(c *conn) (err error) {
+	err := l.people.snapshot(ctx, func(c *conn) (err error) {
 		attempts = nil
 		if m, err = messageByID(c, id); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (l *Ledger) Message(ctx context.Context, id string) (*gateway.Message, []ga
 // durable. No attempt of it is open, and none can have reached the platform, so it
 // certainly does not leave.
 func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error) {
-	err = l.write(ctx, true, 1, func(c *conn) error {
+	err = l.act(ctx, 1, func(c *conn) error {
 		m, err := messageByID(c, id)
 		if err != nil {
 			return err

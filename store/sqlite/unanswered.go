@@ -40,7 +40,7 @@ func (l *Ledger) Unanswered(ctx context.Context, app string, before int64, limit
 		before = 1<<63 - 1
 	}
 	limit = limitOf(limit)
-	err = l.r.snapshot(ctx, func(c *conn) error {
+	err = l.people.snapshot(ctx, func(c *conn) error {
 		apps := []string{app}
 		if app == "" {
 			if apps, err = unansweredApps(c); err != nil {

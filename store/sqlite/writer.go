@@ -30,7 +30,8 @@ type write struct {
 	do      func(c *conn) error
 	row     *payloadRow
 	durable bool
-	bytes   int // about how much it stores
+	soon    bool // a person waits for it
+	bytes   int  // about how much it stores
 	state   atomic.Int32
 	err     error
 	done    chan struct{}
@@ -58,6 +59,7 @@ type writer struct {
 	insert   func(c *conn, rows []*payloadRow) error // nil where no rows come
 	rows     []*payloadRow                           // of the statement being made
 	queue    chan *write
+	soon     chan *write
 	waiting  atomic.Int64
 	full     bool // PRAGMA synchronous is FULL
 	failing  bool // the last commit failed; logged once per change
@@ -95,6 +97,7 @@ func newRowWriter(c *conn, path string, b book, insert func(*conn, []*payloadRow
 		c: c, file: filepath.Base(path), ahead: ahead{path: path + "-wal"}, log: log,
 		book: b, insert: insert, onCommit: onCommit, full: true,
 		queue:  make(chan *write, queueLength),
+		soon:   make(chan *write, soonLength),
 		finish: make(chan struct{}, 1),
 		ended:  make(chan struct{}),
 	}
@@ -133,7 +136,10 @@ func (w *writer) give(ctx context.Context, q *write) error {
 // submitWhole is submit, but a write that was taken is waited for: its outcome
 // is known, and do has ended. A commit takes milliseconds.
 func (w *writer) submitWhole(ctx context.Context, durable bool, bytes int, do func(c *conn) error) error {
-	q := &write{do: do, durable: durable, bytes: bytes}
+	return w.whole(ctx, &write{do: do, durable: durable, bytes: bytes})
+}
+
+func (w *writer) whole(ctx context.Context, q *write) error {
 	taken, err := w.hand(ctx, q)
 	if !taken {
 		return err
@@ -155,8 +161,12 @@ func (w *writer) hand(ctx context.Context, q *write) (taken bool, err error) {
 		return false, fmt.Errorf("the store is closed: %w", gateway.ErrUnavailable)
 	}
 	w.waiting.Add(1)
+	queue := w.queue
+	if q.soon {
+		queue = w.soon
+	}
 	select {
-	case w.queue <- q:
+	case queue <- q:
 		w.mu.RUnlock()
 	case <-ctx.Done():
 		w.mu.RUnlock()
@@ -194,6 +204,7 @@ func (w *writer) run() {
 		select {
 		case q, ok := <-w.queue:
 			if !ok {
+				w.commit(nil) // what is in soon
 				return
 			}
 			if len(group) > 1 {
@@ -202,7 +213,9 @@ func (w *writer) run() {
 			group = append(group[:0], q)
 			w.fill(&group)
 			w.commit(group)
-			clear(group) // keeps its length for the next round, and no write
+			clear(group[:cap(group)]) // keeps its length for the next round, and no write
+		case q := <-w.soon:
+			w.commit([]*write{q})
 		case <-w.finish:
 			// What the checkpointer left is little: copy it, so that the next
 			// transaction starts the log over.
@@ -242,9 +255,12 @@ func (w *writer) fill(group *[]*write) {
 }
 
 // commit writes the group in one transaction, or in several when it takes
-// longer than groupTime.
+// longer than it may, and before each of them what people wait for.
 func (w *writer) commit(group []*write) {
-	for len(group) > 0 {
+	for {
+		if group = w.first(group); len(group) == 0 {
+			return
+		}
 		if !group[0].state.CompareAndSwap(writeQueued, writeTaken) {
 			w.reply(group[0], context.Canceled)
 			group = group[1:]
@@ -268,7 +284,7 @@ func (w *writer) transaction(group []*write) (n int) {
 	}
 	start := time.Now() // its own work, so the machine's clock
 	bytes := 0
-	for n < len(group) && (n == 0 || time.Since(start) < groupTime) {
+	for n < len(group) && (n == 0 || time.Since(start) < w.most(group[0])) {
 		did, err := w.some(group[n:], n == 0, len(group) > 1)
 		for _, q := range group[n : n+did] {
 			bytes += q.bytes

@@ -30,13 +30,24 @@ func (w *world) found(q store.MessageQuery) (texts []string) {
 	return nil
 }
 
+// deed does a change, in as many calls as it takes.
 func (w *world) deed(want store.MessagesChanged, ch store.MessageChange) {
 	w.Helper()
-	got, err := w.l.ChangeMessages(w.ctx, ch, "ops", w.now)
-	w.must(err)
-	if want.Taken == 0 {
-		want.Taken = len(ch.Messages)
+	var got store.MessagesChanged
+	for want.Taken = len(ch.Messages); len(ch.Messages) > 0; {
+		out, err := w.l.ChangeMessages(w.ctx, ch, "ops", w.now)
+		w.must(err)
+		if out.Taken < 1 || out.Changed > store.MaxChange {
+			w.Fatalf("a call took %d and changed %d", out.Taken, out.Changed)
+		}
+		if ch.Messages = ch.Messages[out.Taken:]; ch.At != nil {
+			ch.At = ch.At[out.Taken:]
+		}
+		got.Changed, got.Skipped, got.Taken = got.Changed+out.Changed, got.Skipped+out.Skipped, got.Taken+out.Taken
+		got.Convs = append(got.Convs, out.Convs...)
 	}
+	slices.Sort(got.Convs)
+	got.Convs = slices.Compact(got.Convs)
 	if want.Convs == nil {
 		want.Convs = got.Convs
 	}
@@ -187,6 +198,11 @@ func queueChange(w *world) {
 	end.DueAt, end.ExpiresAt = start.Add(time.Hour), start.Add(2*time.Hour)
 	ends := w.submit(end)
 	all := []string{task.Messages[1], ends.ID, "ms_none"}
+	named, err := w.l.NamedMessages(w.ctx, []string{ends.ID, "ms_none", task.Messages[1]})
+	w.must(err)
+	if len(named) != 2 || named[0].ID != ends.ID || named[1].ID != task.Messages[1] || named[1].TaskState != gateway.MessageWaiting || named[1].Reply.Text != "2" {
+		w.Errorf("named %+v", named)
+	}
 
 	// A part moves with its task; what would be after its end does not.
 	at := start.Add(3 * time.Hour)
@@ -214,12 +230,12 @@ func queueChange(w *world) {
 		w.Errorf("too many: %v", err)
 	}
 
-	// Many parts go along: the rest is for the next call.
+	// Many parts go along: the rest is for the next calls.
 	var first []string
 	for i := range 30 {
 		first = append(first, w.submit(submission(fmt.Sprint("many", i), "", strings.Split(strings.Repeat("x", 10), "")...)).ID)
 	}
-	w.deed(store.MessagesChanged{Changed: store.MaxChange, Taken: store.MaxChange / 10}, store.MessageChange{Do: store.DeedCancel, Messages: first})
+	w.deed(store.MessagesChanged{Changed: 300}, store.MessageChange{Do: store.DeedCancel, Messages: first})
 
 	// A held one can be cancelled; replies that a replay holds are released with it.
 	_, err = w.l.StartRun(w.ctx, gateway.ReplayRun{ID: "run_1", By: "ops", At: w.now, HoldReplies: true})
