@@ -22,6 +22,7 @@ type ahead struct {
 	path string   // of the log
 	f    *os.File // it stays the same file while a connection is open
 	size int64    // to which it is written
+	grew func(size int64)
 }
 
 // keep writes ahead when SQLite has made the log longer. It is called between two
@@ -42,6 +43,7 @@ func (a *ahead) keep() {
 	if _, err := a.f.WriteAt(make([]byte, aheadBytes), a.size); err == nil && a.f.Sync() == nil {
 		a.size += aheadBytes
 	}
+	a.grew(a.size)
 }
 
 // close is called when the writer has ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -46,7 +47,7 @@ func openArchive(path string, opts Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.k, a.r = newCheckpointer(f, archiveEvery), f.r
-	a.w = newRowWriter(f.w, path, a.book, a.insert, opts.Log, a.k.committed)
+	a.w = newRowWriter(f.w, path, a.book, a.insert, opts.Log, a.k.committed, a.k.grew)
 	a.k.start(a.w.finish)
 	return a, nil
 }
@@ -64,13 +65,14 @@ func openFile(path string, cacheKiB int, readers int) (f files, err error) {
 			f.close()
 		}
 	}()
+	sizeLimit := fmt.Sprintf("journal_size_limit(%d)", mostBytes)
 	f.w, err = openConn(path, "busy_timeout(5000)", "synchronous(FULL)", "wal_autocheckpoint(0)",
-		"journal_size_limit(67108864)", "temp_store(MEMORY)", cachePragma(cacheKiB))
+		sizeLimit, "temp_store(MEMORY)", cachePragma(cacheKiB))
 	if err != nil {
 		return f, err
 	}
 	f.k, err = openConn(path, "busy_timeout(5000)", "synchronous(FULL)", "wal_autocheckpoint(0)",
-		"journal_size_limit(67108864)")
+		sizeLimit)
 	if err != nil {
 		return f, err
 	}

@@ -71,7 +71,7 @@ func openLedger(path string, identity store.Identity, opts Options) (_ *Ledger, 
 	l.w = newWriter(f.w, path, l.book, opts.Log, func(bytes int64, durable bool) {
 		l.disk.committed(durable)
 		l.k.committed(bytes, durable)
-	})
+	}, l.k.grew)
 	l.k.start(l.w.finish)
 	go l.disk.run()
 	return l, nil

@@ -86,15 +86,15 @@ type book interface {
 }
 
 // newWriter starts the goroutine for the database at path; close ends it.
-func newWriter(c *conn, path string, b book, log *zap.Logger, onCommit func(int64, bool)) *writer {
-	return newRowWriter(c, path, b, nil, log, onCommit)
+func newWriter(c *conn, path string, b book, log *zap.Logger, onCommit func(int64, bool), grew func(int64)) *writer {
+	return newRowWriter(c, path, b, nil, log, onCommit, grew)
 }
 
 // newRowWriter is newWriter for a file that also takes rows, which insert
 // writes. What insert wrote of a transaction that is lost is seen by lost.
-func newRowWriter(c *conn, path string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64, bool)) *writer {
+func newRowWriter(c *conn, path string, b book, insert func(*conn, []*payloadRow) error, log *zap.Logger, onCommit func(int64, bool), grew func(int64)) *writer {
 	w := &writer{
-		c: c, file: filepath.Base(path), ahead: ahead{path: path + "-wal"}, log: log,
+		c: c, file: filepath.Base(path), ahead: ahead{path: path + "-wal", grew: grew}, log: log,
 		book: b, insert: insert, onCommit: onCommit, full: true,
 		queue:  make(chan *write, queueLength),
 		soon:   make(chan *write, soonLength),
