@@ -29,7 +29,7 @@ type QueueLedger interface {
 	NamedMessages(ctx context.Context, ids []string) ([]gateway.Message, error)
 	// ChangeMessages does one thing to messages, at most MaxChange, in one durable
 	// transaction with an audit entry. What is not in a state that allows it is
-	// skipped. It takes as many as it can do in a short time, one at least.
+	// skipped. Of many it takes as many as it can do in a short time.
 	ChangeMessages(ctx context.Context, ch MessageChange, by string, now time.Time) (MessagesChanged, error)
 	// ResolveMessage settles an unknown message by a person's word, durable, audited;
 	// gateway.ErrConflict when it is not unknown. It returns the conversation.

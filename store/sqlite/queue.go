@@ -100,7 +100,8 @@ func taskOf(c *conn, m *message) (parts []message, err error) {
 	return parts, err
 }
 
-// changeTime is how long one change works: usually it takes a third of it.
+// changeTime is how long one change of more than sliceFew works: usually it takes a
+// third of it.
 const changeTime = 20 * time.Millisecond
 
 // ChangeMessages does one thing to some messages; see store.QueueLedger. A message that
@@ -115,7 +116,7 @@ func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by 
 		d := newDeed(l, c, &ch, now)
 		taken, begun := 0, time.Now() // the machine's own work
 		for i, id := range ch.Messages {
-			if len(d.done) >= store.MaxChange || i > 0 && !d.done[id] && time.Since(begun) > changeTime {
+			if len(d.done) >= store.MaxChange || i >= sliceFew && !d.done[id] && time.Since(begun) > changeTime {
 				break
 			}
 			taken++
