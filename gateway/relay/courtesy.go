@@ -14,17 +14,18 @@ import (
 // process is short of cores as well there is a pause between them. When more come
 // than could be relayed anyway, pauses grow up to the longest, and batches are so
 // small that a callback hardly notices one: what follows from each of their events
-// costs ten times what taking a callback does. That goes for the beginning of a rush
-// without waiting for signs of a crowd: by then what follows from the first hundred
-// callbacks would stand before the next thousand. Later the pauses get shorter, step by
-// step while callbacks come and quickly when none do. What follows from a batch comes a moment
-// after it, so batches start small after idling too. The relay is never still for
-// longer than the longest pause: order, publishing and replays go on under any load,
-// and what is left over is relayed after the peak.
+// costs ten times what taking a callback does. That does not wait for signs that the
+// cores are short, for they come too late: what follows from the first hundred
+// callbacks would stand before the next thousand. For the same reason batches start at
+// one payload after idling, and what waits for its commit counts as having come. Later
+// the pauses get shorter, step by step while callbacks come and quickly when none do.
+// The relay is never still for longer than the longest pause, and a rush has its way
+// for rushMax only: order, publishing and replays go on under any load, and what is
+// left over is relayed after the peak.
 type courtesy struct {
 	waiting func() int
 	crowded func() bool
-	arrived func() int64 // callbacks so far
+	arrived func() int64 // callbacks whose commit is done, so far
 	now     func() time.Time
 	at      int
 	rush    float64 // callbacks a second that are many
@@ -49,9 +50,8 @@ const (
 	tinyBatch    = 2
 	smallBatch   = 16
 	rushMax      = 5 * time.Second
-	rushNew      = 100 * time.Millisecond // so long it is taken to be a crowd
-	rushOver     = 3 * time.Millisecond   // over which their rate is smoothed
-	rushPerCore  = 3000                   // a second; a core relays 1,000 messages that are answered, and 4,500 others
+	rushOver     = 3 * time.Millisecond // over which their rate is smoothed
+	rushPerCore  = 3000                 // a second; a core relays 1,000 messages that are answered, and 4,500 others
 	firstPause   = 10 * time.Millisecond
 	longestPause = 40 * time.Millisecond
 	pauseStep    = 500 * time.Microsecond
@@ -60,7 +60,7 @@ const (
 
 // rushing counts what came since the last turn and says whether it is much.
 func (c *courtesy) rushing() bool {
-	now := arrivals{c.arrived(), c.now()}
+	now := arrivals{c.arrived() + int64(c.waiting()), c.now()}
 	if since := now.at.Sub(c.last.at); since > 0 {
 		share := min(float64(since)/float64(rushOver), 1)
 		c.rate += share * (float64(now.n-c.last.n)/since.Seconds() - c.rate)
@@ -90,14 +90,12 @@ func (c *courtesy) turn(ctx context.Context) int {
 		c.since = time.Time{}
 	}
 	switch {
-	case rushing && crowded && c.last.at.Sub(c.since) < rushMax:
+	case rushing && c.last.at.Sub(c.since) < rushMax:
 		c.pause, c.batch = min(max(2*c.pause, firstPause), longestPause), tinyBatch
-	case rushing && c.last.at.Sub(c.since) < rushNew:
-		c.pause, c.batch = max(c.pause, firstPause), tinyBatch
 	case many && crowded: // no more come than can be relayed, or for too long: so they are
 		c.pause, c.batch = firstPause, smallBatch
 	case many && c.pause == 0:
-		c.batch = smallBatch
+		c.batch = min(2*c.batch, smallBatch)
 	case c.pause == 0:
 		c.batch = min(2*c.batch, readPayloads)
 	case c.quiet >= quietTurns:
@@ -122,6 +120,6 @@ func (c *courtesy) turn(ctx context.Context) int {
 
 // idle says that there was nothing more to relay.
 func (c *courtesy) idle() {
-	c.batch = smallBatch
+	c.batch = 1
 	c.rest.Store(0)
 }

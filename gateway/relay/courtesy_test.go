@@ -32,7 +32,8 @@ func TestCourtesy(t *testing.T) {
 		waiting, crowded := 0, false
 		c := testCourtesy(func() int { return waiting }, func() bool { return crowded })
 
-		if first := c.turn(t.Context()); first > 2*smallBatch {
+		c.idle()
+		if first := c.turn(t.Context()); first != tinyBatch {
 			t.Errorf("the first batch after idling is %d", first)
 		}
 		turns(t, &c, 10)
@@ -58,8 +59,12 @@ func TestCourtesy(t *testing.T) {
 			t.Errorf("they come no more: %d payloads in %s", n, took)
 		}
 		c.idle()
-		if n := c.turn(t.Context()); n > 2*smallBatch || c.rest.Load() != 0 {
+		if n := c.turn(t.Context()); n != tinyBatch || c.rest.Load() != 0 {
 			t.Errorf("the first batch after idling is %d", n)
+		}
+		waiting, crowded = 500, false
+		if n := c.turn(t.Context()); n > 2*tinyBatch {
+			t.Errorf("the second, while a queue stands, is %d", n)
 		}
 	})
 }
@@ -73,6 +78,25 @@ func TestCourtesyRemembersTheLongestQueue(t *testing.T) {
 		waiting = 0
 		if took, _ := turns(t, &c, 1); took != firstPause {
 			t.Errorf("a pause of %s, want %s", took, firstPause)
+		}
+	})
+}
+
+// What waits for its commit has come: a rush is seen before the first group of it is
+// on disk.
+func TestCourtesySeesARushInTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		waiting := 0
+		c := testCourtesy(func() int { return waiting }, func() bool { return false })
+		turns(t, &c, 1)
+		c.idle()
+		time.Sleep(time.Second)
+		waiting = 1
+		turns(t, &c, 1)
+		time.Sleep(2 * time.Millisecond)
+		waiting = 30
+		if took, n := turns(t, &c, 1); took != firstPause || n != tinyBatch {
+			t.Errorf("30 in 2 ms: %d payloads in %s", n, took)
 		}
 	})
 }
@@ -98,22 +122,22 @@ func TestCourtesyNoticesARush(t *testing.T) {
 		if took, n := come(800, 20); took != 0 || n < 10*readPayloads {
 			t.Errorf("not many: %d payloads in %s", n, took)
 		}
-		if took, n := come(9000, 5); took != 5*firstPause || n != 5*tinyBatch {
-			t.Errorf("many, of a sudden: %d payloads in %s, want few each %s", n, took, firstPause)
+		come(9000, 5) // many, of a sudden: cores are short too late to wait for
+		if took, n := come(9000, 20); took != 20*longestPause || n != 20*tinyBatch || c.rest.Load() != int64(longestPause) {
+			t.Errorf("a rush: %d payloads in %s, want few each %s", n, took, longestPause)
 		}
-		come(9000, 30) // nobody suffers: the pauses get shorter
-		if took, n := come(9000, 20); took != 0 || n > 2*readPayloads+20*smallBatch {
-			t.Errorf("many, and cores to spare: %d payloads in %s", n, took)
-		}
+		come(9000, int(rushMax/longestPause)) // one that goes on: what it brought has its turn, too
 		crowded = true
 		come(9000, 5)
-		if took, n := come(9000, 20); took != 20*longestPause || n != 20*tinyBatch || c.rest.Load() != int64(longestPause) {
-			t.Errorf("many, and no core to spare: %d payloads in %s", n, took)
-		}
-		come(9000, int(rushMax/longestPause)) // a rush that goes on: what it brought has its turn, too
 		if took, n := come(9000, 20); took != 20*firstPause || n != 20*smallBatch || c.rest.Load() != 0 {
 			t.Errorf("many for long, and no core to spare: %d payloads in %s", n, took)
 		}
+		crowded = false
+		come(9000, 30) // nobody suffers: the pauses get shorter
+		if took, n := come(9000, 20); took != 0 || n < 20*smallBatch {
+			t.Errorf("many for long, and cores to spare: %d payloads in %s", n, took)
+		}
+		crowded = true
 		come(0, quietTurns+20) // still no core to spare: now it is the relay itself
 		if took, n := come(0, 10); took != 0 || n < 9*readPayloads || c.rest.Load() != 0 {
 			t.Errorf("after it: %d payloads in %s", n, took)
