@@ -219,5 +219,5 @@ func EncodeContent(c *Content) ([]byte, error) {
 	if err := enc.Encode(c); err != nil {
 		return nil, err
 	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
+	return bytes.Clone(bytes.TrimRight(b.Bytes(), "\n")), nil // it is kept for long, and b has room for twice as much
 }
