@@ -206,7 +206,8 @@ type ApplicationLedger interface {
 	// of a Relay that was committed later.
 	TendApplications(ctx context.Context, apps []gateway.Application, now time.Time) (gateway.Tended, error)
 	// Unanswered lists, newest first and with N below before (0: from the newest),
-	// what was recovered too late to be answered; app "" means all.
+	// what was recovered too late to be answered; app "" means all. What was so for
+	// several applications stays together, beyond the limit if need be.
 	Unanswered(ctx context.Context, app string, before int64, limit int) ([]gateway.Unanswered, error)
 }
 

@@ -105,8 +105,8 @@ func (r *router) unanswered(c *gin.Context) {
 	}
 	found, err := r.API.Unanswered(c.Request.Context(), app, before, limit)
 	next := int64(0)
-	if len(found) == limit {
-		next = found[limit-1].N
+	if len(found) >= limit {
+		next = found[len(found)-1].N
 	}
 	r.answer(c, struct {
 		Unanswered []gateway.Unanswered `json:"unanswered"`

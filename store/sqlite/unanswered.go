@@ -34,7 +34,8 @@ func (w *relayWrite) tooLate(n int64, apps []string) error {
 	return nil
 }
 
-// Unanswered lists what was recovered too late to be answered, newest first.
+// Unanswered lists what was recovered too late to be answered, newest first. A page goes
+// on behind an event, so those of one event stay together, beyond the limit if need be.
 func (l *Ledger) Unanswered(ctx context.Context, app string, before int64, limit int) (out []gateway.Unanswered, err error) {
 	if before <= 0 {
 		before = 1<<63 - 1
@@ -64,7 +65,11 @@ func (l *Ledger) Unanswered(ctx context.Context, app string, before int64, limit
 		return nil
 	})
 	slices.SortFunc(out, func(a, b gateway.Unanswered) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.App, b.App)) })
-	return out[:min(len(out), limit)], err
+	end := min(len(out), limit)
+	for end > 0 && end < len(out) && out[end].N == out[end-1].N {
+		end++
+	}
+	return out[:end], err
 }
 
 // unansweredApps are the applications that have something unanswered.

@@ -253,6 +253,27 @@ func recoveredMessages(w *world) {
 	w.must(err)
 	w.same("of the observer", len(none), 0)
 	w.same("dropped", w.balanced().Apps["bot"].Dropped, int64(4))
+
+	// An event that was too late for two applications: a page does not end between them,
+	// since the next one begins behind the event.
+	both := recovered("r7", "4", at)
+	both.Wanted, both.IfLast, both.Unanswered = []string{"watch"}, nil, []string{"bot", "help"}
+	w.same("too old for two", apps(again(both)), []string{"watch"})
+	for _, limit := range []int{1, 2, 3} {
+		got = nil
+		for before := int64(0); ; {
+			page, err := w.l.Unanswered(w.ctx, "", before, limit)
+			w.must(err)
+			if len(page) == 0 {
+				break
+			}
+			for _, u := range page {
+				got = append(got, u.App+" "+u.Event)
+			}
+			before = page[len(page)-1].N
+		}
+		w.same("pages", got, []string{"bot ev_r7", "help ev_r7", "bot ev_r6", "bot ev_r4", "bot ev_r3", "bot ev_r0"})
+	}
 }
 
 // relaxedDuplicates: a duplicate is an event of its own, once.
