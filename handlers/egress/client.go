@@ -83,6 +83,7 @@ func New(o Options) *Client {
 		},
 		Protocols:              &protocols,
 		Proxy:                  o.Proxy,
+		OnProxyConnectResponse: refusedByProxy,
 		TLSClientConfig:        o.TLS,
 		TLSHandshakeTimeout:    orDuration(o.TLSTimeout, 5*time.Second),
 		MaxIdleConnsPerHost:    perHost,
@@ -150,6 +151,10 @@ func (c *Client) Do(req *http.Request, voidAfter time.Time) (*Response, error) {
 		// Bytes that came before we wrote anything answer nothing of ours.
 		resp, err = nil, errStale
 	}
+	if err == nil && resp.Status == http.StatusProxyAuthRequired && c.proxied(out) {
+		// The proxy said so, and passes on nothing of who may not use it.
+		resp, err, written = nil, errProxy, false
+	}
 	if err != nil {
 		return nil, c.failure(ctx, req, err, written, voided)
 	}
@@ -175,6 +180,26 @@ func (c *Client) roundTrip(req *http.Request) (*Response, error) {
 		return nil, errTooLarge
 	}
 	return &Response{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+}
+
+// errProxy: the proxy did not do what it is there for.
+var errProxy = errors.New("refused by the proxy") //nolint:gochecknoglobals // a sentinel error is a constant
+
+// refusedByProxy is for https, where a proxy is asked for a connection first.
+func refusedByProxy(_ context.Context, _ *url.URL, _ *http.Request, r *http.Response) error {
+	if r.StatusCode == http.StatusOK {
+		return nil
+	}
+	return errProxy
+}
+
+// proxied says whether a proxy answers in the place of the server.
+func (c *Client) proxied(req *http.Request) bool {
+	if c.transport.Proxy == nil {
+		return false
+	}
+	u, err := c.transport.Proxy(req)
+	return err == nil && u != nil
 }
 
 var errTooLarge = errors.New("answer too large") //nolint:gochecknoglobals // a sentinel error is a constant

@@ -84,6 +84,8 @@ func wordOf(err error) string {
 		return WordDNS
 	case errors.As(err, &op) && (op.Op == "proxyconnect" || op.Op == "socks connect"):
 		return WordProxy
+	case errors.Is(err, errProxy):
+		return WordProxy
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return WordRefused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):

@@ -213,14 +213,16 @@ func TestProxyDown(t *testing.T) {
 			wrong := httpProxy(t, &through, secure, url.UserPassword("user", "LEAKMARK"))
 			wrong.User = says
 			c := egress.New(egress.Options{Proxy: http.ProxyURL(wrong), TLS: tls.Client().Transport.(*http.Transport).TLSClientConfig})
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://platform.example/x", strings.NewReader("text"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = c.Do(req, time.Time{})
-			var e *egress.Error
-			if !errors.As(err, &e) || e.Written || strings.Contains(err.Error(), "LEAKMARK") {
-				t.Errorf("%s: refused by the proxy: %v", name, err)
+			for _, target := range []string{"https://platform.example/x", "http://platform.example/x"} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader("text"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := c.Do(req, time.Time{})
+				var e *egress.Error
+				if !errors.As(err, &e) || e.Written || e.Word != egress.WordProxy || strings.Contains(err.Error(), "LEAKMARK") {
+					t.Errorf("%s, %s: refused by the proxy: %+v, %v", target, name, resp, err)
+				}
 			}
 			c.Close()
 		}
