@@ -26,9 +26,9 @@ VOLUME /var/lib/causeway
 
 # Orchestrators ask GET /healthz (alive) and GET /readyz (takes callbacks) on
 # 8080 from outside; both answer without a token. Docker alone asks inside:
-# doctor exits 0 while the gateway is well.
+# doctor --ready exits 0 while callbacks are taken, whatever an account's token is worth.
 HEALTHCHECK --interval=30s --timeout=10s --start-period=20s --retries=3 \
-    CMD ["/usr/local/bin/causeway", "doctor", "--config", "/etc/causeway/causeway.yaml"]
+    CMD ["/usr/local/bin/causeway", "doctor", "--ready", "--config", "/etc/causeway/causeway.yaml"]
 
 # SIGTERM lets callbacks and calls in flight finish; allow 30 s.
 STOPSIGNAL SIGTERM

@@ -286,6 +286,9 @@ func TestBridgeDown(t *testing.T) {
 	if out, code := w.cli("doctor"); code != 1 || !strings.Contains(out, "nothing is sent to the application's URL: nobody listens there") {
 		t.Errorf("doctor: %d\n%s", code, out)
 	}
+	if out, code := w.cli("doctor", "--ready"); code != exitOK || !strings.Contains(out, "ready") {
+		t.Errorf("doctor --ready: %d\n%s", code, out)
+	}
 	b.listen()
 	w.settled(2 * time.Minute)
 	b.inOrder()

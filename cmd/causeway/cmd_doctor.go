@@ -16,6 +16,7 @@ import (
 // doctorCommand asks the gateway what an operator should know, or looks for
 // itself when no gateway answers.
 func (c *cli) doctorCommand() *cobra.Command {
+	var onlyReady bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong and say what would mend it",
@@ -27,11 +28,19 @@ the configuration, the ports, the store's folder, its free space and who holds i
 Either way the credentials of every account are tried at its platform, without
 sending anything. A platform that does not answer is a warning, not an error.
 
-Exit code 1 when something is wrong.`,
-		Example: "  causeway doctor\n  causeway doctor --json | jq '.findings[] | select(.level == \"error\")'",
+Exit code 1 when something is wrong. --ready asks a running gateway only whether it takes
+callbacks, as health checks want it: an account that is stopped is wrong, and no reason
+to start the gateway anew.`,
+		Example: "  causeway doctor\n  causeway doctor --ready\n  causeway doctor --json | jq '.findings[] | select(.level == \"error\")'",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.doctor(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if onlyReady {
+				return c.ready(cmd)
+			}
+			return c.doctor(cmd)
+		},
 	}
+	cmd.Flags().BoolVar(&onlyReady, "ready", false, "ask only whether callbacks are taken")
 	cmd.AddCommand(c.doctorAccountCommand())
 	return cmd
 }

@@ -134,6 +134,9 @@ func TestDiskOfStoreTurnsReadOnly(t *testing.T) {
 		if err := w.get("/api/v1/doctor", &doctor); err != nil {
 			t.Errorf("doctor on a read-only disk: %v", err)
 		}
+		if out, code := w.cli("doctor", "--ready"); code != exitFailed || !strings.Contains(out, "archive") {
+			t.Errorf("doctor --ready: %d\n%s", code, out)
+		}
 		if !slices.ContainsFunc(doctor.Findings, func(f admin.Finding) bool { return f.Name == "archive" && f.Level == "error" }) {
 			t.Errorf("doctor does not say it: %+v", doctor)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 	"go.uber.org/zap"
@@ -88,7 +89,7 @@ func problemOf(err error) *Problem {
 	case errors.Is(err, gateway.ErrNotFound):
 		return newProblem(http.StatusNotFound, "there is nothing of this name", nil)
 	case errors.Is(err, gateway.ErrConflict):
-		return newProblem(http.StatusConflict, "not possible in its present state", nil)
+		return newProblem(http.StatusConflict, "not possible in its present state"+stateOf(err), nil)
 	case errors.Is(err, gateway.ErrUnverified), errors.Is(err, gateway.ErrHostile), errors.Is(err, gateway.ErrNoSecret):
 		return newProblem(http.StatusConflict, "still does not verify with the credentials of now", nil)
 	case errors.Is(err, gateway.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
@@ -97,6 +98,16 @@ func problemOf(err error) *Problem {
 		return newProblem(statusClientGone, "the client has gone", nil)
 	}
 	return newProblem(http.StatusInternalServerError, "failed; see the gateway's log", nil)
+}
+
+// stateOf is the sentence before gateway.ErrConflict, which says what is in the way. As in
+// all errors that cross packages there is no secret, number or text in it.
+func stateOf(err error) string {
+	sentence, ok := strings.CutSuffix(err.Error(), ": "+gateway.ErrConflict.Error())
+	if !ok {
+		return ""
+	}
+	return ": " + sentence
 }
 
 // fail answers an error of the API.

@@ -284,6 +284,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{fmt.Errorf("x: %w", gateway.ErrNotFound), 404},
 		{gateway.ErrConflict, 409},
+		{fmt.Errorf("the message is accepted: %w", gateway.ErrConflict), 409},
 		{gateway.ErrUnverified, 409},
 		{gateway.ErrNoSecret, 409},
 		{gateway.ErrUnavailable, 503},
@@ -296,6 +297,9 @@ func TestErrors(t *testing.T) {
 			status, _, text := s.send(t, root, target, "")
 			if status != c.status || !strings.Contains(text, `"status":`) || strings.Contains(text, "disk full") {
 				t.Errorf("%v, %s: %d %s", c.err, target, status, text)
+			}
+			if says := strings.Contains(text, "the message is accepted"); says != strings.Contains(c.err.Error(), "accepted") {
+				t.Errorf("%v: %s", c.err, text)
 			}
 		}
 	}
