@@ -25,25 +25,23 @@ const WindowedFor = 7 * 24 * time.Hour
 // WeekDays are the words for Days, by time.Weekday.
 func WeekDays() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
-// Check says which field cannot be used; nil for a window that opens every week.
-func (w *SendWindow) Check() *FieldError {
+// Check says which fields cannot be used; none for a window that opens every week.
+func (w *SendWindow) Check() (wrong []*FieldError) {
 	for _, f := range []struct{ name, value string }{{"from", w.From}, {"to", w.To}} {
 		if _, err := time.Parse("15:04", f.value); err != nil || len(f.value) != 5 {
-			return &FieldError{f.name, "must be a time of day such as 09:00"}
+			wrong = append(wrong, &FieldError{f.name, "must be a time of day such as 09:00"})
 		}
 	}
-	for _, d := range w.Days {
-		if !slices.Contains(WeekDays(), d) {
-			return &FieldError{"days", "must be some of mon, tue, wed, thu, fri, sat, sun"}
-		}
+	if slices.ContainsFunc(w.Days, func(d string) bool { return !slices.Contains(WeekDays(), d) }) {
+		wrong = append(wrong, &FieldError{"days", "must be some of mon, tue, wed, thu, fri, sat, sun"})
 	}
 	if w.TimeZone == "" || w.TimeZone == "Local" { // the machine's is nobody's choice
-		return &FieldError{"time_zone", "is needed, such as Europe/Berlin or UTC"}
+		return append(wrong, &FieldError{"time_zone", "is needed, such as Europe/Berlin or UTC"})
 	}
 	if _, err := time.LoadLocation(w.TimeZone); err != nil {
-		return &FieldError{"time_zone", "must be a name of the time zone database, such as Europe/Berlin"}
+		wrong = append(wrong, &FieldError{"time_zone", "must be a name of the time zone database, such as Europe/Berlin"})
 	}
-	return nil
+	return wrong
 }
 
 // Around is the first time of the window that ends after t: t is inside when opens is

@@ -61,8 +61,8 @@ func TestSendWindowNamesTheField(t *testing.T) {
 		"days":      {From: "09:00", To: "18:00", Days: []string{"monday"}, TimeZone: "UTC"},
 		"time_zone": {From: "09:00", To: "18:00", TimeZone: "Local"},
 	} {
-		if err := w.Check(); err == nil || err.Field != field || err.Detail == "" {
-			t.Errorf("%s: %v", field, err)
+		if wrong := w.Check(); len(wrong) != 1 || wrong[0].Field != field || wrong[0].Detail == "" {
+			t.Errorf("%s: %v", field, wrong)
 		}
 		if opens, closes := w.Around(time.Now()); !opens.IsZero() || !closes.IsZero() {
 			t.Errorf("%s: opens %s to %s", field, opens, closes)

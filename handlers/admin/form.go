@@ -183,7 +183,7 @@ func (f *Forms) submission(form *SubmitForm, p *params) *gateway.Submission {
 		s.Priority = *form.Priority
 	}
 	if s.Window != nil {
-		if bad := s.Window.Check(); bad != nil {
+		for _, bad := range s.Window.Check() {
 			p.bad("send_window."+bad.Field, bad.Detail)
 		}
 	}
@@ -273,10 +273,17 @@ func sentenceOf(e validator.FieldError) string {
 	case "instant":
 		return "must be a time such as 2026-12-01T08:00:00Z"
 	case "min":
+		if e.Kind() == reflect.Slice {
+			return "must have at least " + e.Param()
+		}
 		return "must be at least " + e.Param()
 	case "max":
-		if e.Kind() == reflect.String {
+		switch e.Kind() {
+		case reflect.String:
 			return "must be at most " + e.Param() + " characters"
+		case reflect.Slice:
+			return "must have at most " + e.Param()
+		default:
 		}
 		return "must be at most " + e.Param()
 	}

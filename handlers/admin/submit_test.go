@@ -59,6 +59,7 @@ func TestSubmitNamesWhatIsWrong(t *testing.T) {
 		`{` + good + `,"content":{"text":"x"},"priority":-1,"send_window":{"from":"9","to":"18:00","time_zone":"UTC"}}`:       {"priority", "send_window.from"},
 		`{` + good + `,"content":{"text":"x"},"send_window":{"from":"09:00","to":"18:00","days":["LEAK"],"time_zone":"UTC"}}`: {"send_window.days"},
 		`{` + good + `,"content":{"text":"x"},"send_window":{"from":"09:00","to":"18:00","time_zone":"Europe/LEAK"}}`:         {"send_window.time_zone"},
+		`{` + good + `,"content":{"text":"x"},"send_window":{"from":"9","to":"25:00","days":["LEAK"],"time_zone":"LEAK"}}`:    {"send_window.from", "send_window.to", "send_window.days", "send_window.time_zone"},
 		`{` + good + `,"content":{"text":"x"},"send_window":{"when":"LEAK"}}`:                                                 {"when"},
 		`{` + good + `,"content":{"text":"x","quote":"m1"},"reply_to":"m2"}`:                                                  {"reply_to"},
 		`{` + good + `,"content":{"type":"reaction","emoji":"x","quote":"m1"},"priority":"high"}`:                             {"priority"},
