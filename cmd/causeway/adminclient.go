@@ -203,7 +203,11 @@ func about(path []string, sentence string) error {
 	if len(path) < 2 {
 		return errors.New(sentence)
 	}
-	return fmt.Errorf("%s: %s", printable(path[1], 60), sentence)
+	name := path[1]
+	if len(path) > 2 && path[0] == "brakes" { // brakes/<scope>/<name>
+		name = path[1] + " " + path[2]
+	}
+	return fmt.Errorf("%s: %s", printable(name, 60), sentence)
 }
 
 // codeOf is the exit code an error carries; exitOK for nil.

@@ -139,6 +139,9 @@ func summarise(file string, cfg *config.Config) configSummary {
 	apps := cfg.Apps()
 	for _, a := range cfg.Accounts {
 		s.Accounts = append(s.Accounts, accountSummary{Name: a.Name, Platform: a.Platform, PlatformID: a.PlatformID(), APIBase: a.APIBase})
+		if a.Platform == "wecom" && a.Kind == "robot" { // a group's webhook only sends
+			continue
+		}
 		if !slices.ContainsFunc(apps, func(app gateway.Application) bool {
 			return app.Wants(a.Platform, a.Name, gateway.KindMessage, gateway.ChatSingle)
 		}) {

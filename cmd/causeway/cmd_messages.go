@@ -67,11 +67,12 @@ func (c *cli) messagesListCommand() *cobra.Command {
 		Long: `List messages; no text is shown. Waiting and sending ones come by the time they are due,
 others the newest first.
 
-States: waiting, sending, accepted, rejected, unknown (it may have left, and is
-never repeated by us), expired, cancelled, held (waits for a person's
+States: waiting, sending, accepted, rejected, unknown (it may have left, and is not
+repeated unless on_unknown says so), expired, cancelled, held (waits for a person's
 release, or with the reason takeover until a colleague has done writing by hand).
-RESULT is how far it got at the platform: sent, delivered, read, played, failed. TASK is
-the state of all its parts together: partial when some were taken and others never will be.`,
+Behind the state stands how far it got at the platform: sent, delivered, read, played,
+failed. TASK is the state of all its parts together: partial when some were taken and
+others never will be.`,
 		Example: "  causeway messages ls --state unknown\n  causeway messages ls --state waiting --account shop-a --due-until +2h\n" +
 			"  causeway messages ls --key campaign-june --limit 200",
 		Args: cobra.NoArgs,
@@ -80,7 +81,10 @@ the state of all its parts together: partial when some were taken and others nev
 			if err != nil {
 				return err
 			}
-			q.Set("limit", number(max(limit, 1)))
+			if limit < 1 {
+				return usageError("--limit must be 1 or more")
+			}
+			q.Set("limit", number(limit))
 			if after != "" {
 				q.Set("after", after)
 			}

@@ -80,7 +80,7 @@ func TestConfigCheckNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := execute(t.Context(), "", "config", "check", "-c", path)
-	if code != exitOK || !strings.Contains(out, "note: no application takes the messages of shop") || strings.Contains(out, "messages of corp") {
+	if code != exitOK || !strings.Contains(out, "note: no application takes the messages of shop") || strings.Contains(out, "messages of corp") || strings.Contains(out, "messages of alarm") {
 		t.Errorf("exit code %d, %s\n%s", code, errs, out)
 	}
 }
