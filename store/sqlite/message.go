@@ -225,6 +225,20 @@ func (l *Ledger) requeueMessage(c *conn, id string, now time.Time) error {
 	return nil
 }
 
+// stopped is the state of a message that will not leave, or not again: one that was to be
+// sent once more may have arrived before, so nobody knows of it still.
+func stopped(c *conn, m *message) (gateway.MessageState, error) {
+	arrived, err := false, error(nil)
+	if m.Attempts > 0 && !m.Reply.Type.Harmless() {
+		arrived, err = mayHaveArrived(c, m)
+	}
+	if err != nil || !arrived {
+		return gateway.MessageCancelled, err
+	}
+	m.open = false
+	return gateway.MessageUnknown, nil
+}
+
 // mayHaveArrived says whether the platform may have the message: it told so, or the
 // outcome of an attempt is not known.
 func mayHaveArrived(c *conn, m *message) (bool, error) {

@@ -232,9 +232,10 @@ func (d *deed) each(parts []message, m *message, do func(p *message) error, in .
 	return nil
 }
 
-func (d *deed) cancel(p *message) error {
-	p.State, p.Reason = gateway.MessageCancelled, reasonOperator
-	return nil
+func (d *deed) cancel(p *message) (err error) {
+	p.Reason = reasonOperator
+	p.State, err = stopped(d.c, p)
+	return err
 }
 
 func (d *deed) hold(p *message) error {

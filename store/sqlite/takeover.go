@@ -232,7 +232,11 @@ func (l *Ledger) letGo(c *conn, t *talk, now time.Time, limit int) (n int, woken
 
 func (l *Ledger) letGoOne(c *conn, t *talk, m *message, now time.Time) error {
 	if m.App != "" && t.takenThen != gateway.ThenSend {
-		return l.movedBy(c, m, gateway.MessageCancelled, gateway.ReasonTakeover, now)
+		state, err := stopped(c, m)
+		if err != nil {
+			return err
+		}
+		return l.movedBy(c, m, state, gateway.ReasonTakeover, now)
 	}
 	if _, err := l.stirs(c, m.Conv); err != nil {
 		return err

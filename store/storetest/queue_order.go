@@ -131,6 +131,18 @@ func queueResend(w *world) {
 	w.must(w.l.Conclude(w.ctx, out.ID, gateway.MessageUnknown, "no evidence", w.now))
 	resend(out.ID, gateway.ErrConflict)
 
+	// Taken back before the second call: it does not leave again, and may be there.
+	out = w.submit(submission("3", "", "1", "2"))
+	w.send(out.Conv, unknown)
+	resend(out.ID, nil)
+	w.deed(store.MessagesChanged{Changed: 2}, store.MessageChange{Do: store.DeedCancel, Messages: []string{out.ID}})
+	w.same("not known still", w.find(out.ID, gateway.MessageUnknown).Reason, "by operator")
+	w.same("the part behind it", w.find(out.Messages[1], gateway.MessageCancelled).Reason, "by operator")
+	if m, _ := w.next(out.Conv); m != nil {
+		w.Errorf("still open: %+v", m)
+	}
+	w.balanced()
+
 	// Too late for the second call: it may have arrived by the first.
 	out = w.submit(submission("2", "", "1", "2"))
 	w.send(out.Conv, unknown)
