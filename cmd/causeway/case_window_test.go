@@ -122,3 +122,21 @@ func TestWindowOfCustomerService(t *testing.T) {
 	w.until(30*time.Second, "five more", func() bool { return len(callsTo(wc.Calls(), who)) == 10 && w.sums().Messages.Rejected == 2 })
 	w.sums()
 }
+
+// A request to a pool is refused by the window of the account with which the customer
+// talked, not by that of the member whose turn it is.
+func TestWindowOfPool(t *testing.T) {
+	begin(t)
+	w, _ := newSecondNumber(t)
+	late, unknown := customer(84), customer(85)
+	w.wroteAt(late, "long ago", time.Now().Add(-25*time.Hour))
+	w.settled(30 * time.Second)
+	for who, want := range map[string]int{late: http.StatusUnprocessableEntity, unknown: http.StatusAccepted} {
+		for range 2 { // a turn of each member
+			status, _, body := w.submit(`{"account":"pool:shops","to":{"kind":"phone","value":"` + who + `"},"content":{"text":"hello?"}}`)
+			if status != want {
+				t.Errorf("%d %s, want %d", status, body, want)
+			}
+		}
+	}
+}

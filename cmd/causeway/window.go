@@ -34,23 +34,42 @@ func (d *directory) window(platform, account string) gateway.CustomerWindow {
 
 // checkWindow refuses a request to write now to a customer who last wrote too long
 // ago. What is due later may find them talking again; where a template goes in its
-// place, the sender sees to that.
+// place, the sender sees to that. Of a pool that account sends with which they talked
+// last, so there it is too late when it is with each that they talked with.
 func (a *app) checkWindow(ctx context.Context, s *gateway.Submission, now time.Time) error {
-	w := a.dir.window(s.Platform, s.Account)
-	if w.For == 0 || w.Instead != nil || s.DueAt.After(now) || s.Window != nil {
+	if s.DueAt.After(now) || s.Window != nil {
 		return nil
 	}
-	conv, field := s.Conv, "conversation"
-	if conv == "" {
-		var err error
-		conv, err = a.ledger.FindConversation(ctx, s.Platform, s.Account, s.Chat.Identities[0])
-		switch {
-		case errors.Is(err, gateway.ErrNotFound):
-			return nil // nothing is known of them
-		case err != nil:
+	if s.Conv != "" {
+		return a.inWindow(ctx, s, s.Account, s.Conv, "conversation", now)
+	}
+	accounts := s.Pool
+	if len(accounts) == 0 {
+		accounts = []string{s.Account}
+	}
+	var late error
+	for _, account := range accounts {
+		conv, err := a.ledger.FindConversation(ctx, s.Platform, account, s.Chat.Identities[0])
+		if errors.Is(err, gateway.ErrNotFound) {
+			continue // nothing is known of them
+		}
+		if err == nil {
+			err = a.inWindow(ctx, s, account, conv, "to", now)
+		}
+		var tooLate *admin.TooLateError
+		if !errors.As(err, &tooLate) {
 			return err
 		}
-		field = "to"
+		late = err
+	}
+	return late
+}
+
+// inWindow refuses what an account cannot send to a conversation now.
+func (a *app) inWindow(ctx context.Context, s *gateway.Submission, account, conv, field string, now time.Time) error {
+	w := a.dir.window(s.Platform, account)
+	if w.For == 0 || w.Instead != nil {
+		return nil
 	}
 	heard, err := a.ledger.Heard(ctx, conv)
 	if err != nil {
