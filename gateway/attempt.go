@@ -19,11 +19,16 @@ type AttemptEnd struct {
 	Spent bool
 	// By is "answer" or "restart" (the attempt was found open).
 	By string
-	// Next is the attempt of the conversation's next message, nil for none: it begins in
-	// the same commit, when the message was accepted and the next one is the head that
-	// may leave. Begun is set by the ledger: that it did, with ID and N in Next.
-	Next  *Attempt
-	Begun bool
+	// Next is asked when the message was accepted, in the commit: which attempt of the
+	// conversation's head begins with it, as NextMessage would tell it; nil for none. It
+	// must be quick and not ask the ledger, and may be asked again, when only the last
+	// answer counts: the commit is made anew.
+	Next func(head *Message) *Attempt
+	// Begun is set by the ledger: the attempt of Next, if it began, with its ID and N.
+	Begun *Attempt
+	// Last is set by the ledger when Next was to be asked and no message of the
+	// conversation is open.
+	Last bool
 	// Merged is set by the ledger: what the aliases of the outcome made one.
 	Merged []Merge
 }

@@ -287,9 +287,6 @@ type OutboxLedger interface {
 	// To is filled with the conversation's identities in use; Behind names a
 	// conversation that became part of it and has open messages.
 	NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error)
-	// MessageAfter returns the first open message of m's conversation behind m by
-	// (DueAt, ID), as NextMessage would; nil when there is none.
-	MessageAfter(ctx context.Context, m *gateway.Message) (*gateway.Message, error)
 	// BeginAttempt stores the attempt and sets the message sending, durable.
 	// gateway.ErrConflict when the message is not waiting, not due or not the first
 	// open one of the conversation any more, another one is sending, it is behind
@@ -304,8 +301,9 @@ type OutboxLedger interface {
 	// Rejected: dead letter of kind "message", later waiting and held parts of the task
 	// cancelled "after rejected"; so a retry that is Spent, with ReasonTries.
 	// Unknown: open until Conclude.
-	// Accepted with Next: that attempt begins in the same commit, where BeginAttempt
-	// would let it (Begun is set); where not, the end is stored all the same.
+	// Accepted with Next: the attempt that it makes of the head begins in the same commit,
+	// where BeginAttempt would let it (Begun is set); where not, the end is stored all the
+	// same. Without a head, Last is set.
 	// A harmless reply ends no other part: rejected is a dead letter only; retry
 	// and unknown wait until NextAt, or expire when that is zero.
 	EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error

@@ -9,61 +9,38 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 )
 
-// While a call runs there is time to look who is next in the conversation. When the
-// message is accepted and the next one may leave at once, its attempt is stored in the
-// commit that stores the outcome: one fsync between two calls of a conversation, and
-// no look at the ledger. If the process dies before that commit, the attempt of the
-// first is open and the next one waits, as ever; after it, the first is accepted and
-// the attempt of the next is found open, as if it had been stored by itself.
+// The commit that stores an accepted outcome shows who is next in the conversation. When
+// that one may leave at once, its attempt is stored in the same commit: one fsync between
+// two calls of a conversation, and no look at the ledger. If the process dies before that
+// commit, the attempt of the first is open and the next one waits, as ever; after it, the
+// first is accepted and the attempt of the next is found open, as if it had been stored by
+// itself. When the commit shows nobody, the conversation rests: whoever comes later wakes it.
 //
-// What was read ahead may be out of date. Whether it is the head, waits, and may leave
-// is asked again in the commit; names of the customer are not, which is why it is used
-// for a moment only, as short as a busy ledger may need between a look and a commit.
+// One that has to stand in its account's line is kept for its turn. Whether it is still the
+// head, waits, and may leave is asked again when its attempt is stored; names of the
+// customer are not, which is why it is kept for a moment only.
 
 const (
-	// aheadFresh is how long what was read ahead may be used.
+	// aheadFresh is how long a message that was shown may be used.
 	aheadFresh = time.Second
-	// aheadPatience bounds the wait for it when the call was quicker.
-	aheadPatience = 50 * time.Millisecond
 	// aheadMost bounds how many messages are kept for conversations that stand in their
 	// account's line.
 	aheadMost = 4096
 )
 
-// ahead is a message that was read while the one before it was being sent.
+// ahead is a message that was shown by the commit of the one before it.
 type ahead struct {
 	m    *gateway.Message
 	read time.Time
 }
 
-// peek begins to read the message behind m. The channel gives it, with a nil message
-// when there is none.
-func (s *Sender) peek(ctx context.Context, m *gateway.Message) <-chan ahead {
-	out := make(chan ahead, 1)
-	if s.crowded.Load() { // others are in line: this conversation goes to its end
-		out <- ahead{}
-		return out
-	}
-	behind, read := *m, s.o.Now()
-	go func() {
-		ctx, cancel := context.WithTimeout(ctx, aheadPatience)
-		defer cancel()
-		next, err := s.o.Queue.MessageAfter(ctx, &behind)
-		if err != nil {
-			next = nil // the usual look finds out what is the matter
-		}
-		out <- ahead{next, read}
-	}()
-	return out
-}
-
-// fresh says whether what was read ahead may be used still.
+// fresh says whether what was shown may be used still.
 func (h *ahead) fresh(now time.Time) bool {
 	age := now.Sub(h.read)
-	return h.m != nil && age >= 0 && age < aheadFresh
+	return age >= 0 && age < aheadFresh
 }
 
-// keepAhead holds what was read ahead for the conversation's next step.
+// keepAhead holds what was shown for the conversation's next step.
 func (s *Sender) keepAhead(h ahead) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,33 +64,52 @@ func (s *Sender) takeAhead(conv string, now time.Time) *gateway.Message {
 	return h.m
 }
 
-// follow says whether a message that was read ahead may leave behind the one that was
-// just accepted, and makes its attempt. It is asked what waiting is, but does nothing
-// about the answer: whoever may not leave for any reason but the account's pace is
-// looked at anew. The place that pace gave is taken.
-func (s *Sender) follow(ctx context.Context, h ahead, now time.Time) (f *flight, again time.Time) {
-	m := h.m
-	if !h.fresh(now) || ctx.Err() != nil || s.crowded.Load() || m.State != gateway.MessageWaiting || m.Behind != "" || m.Window != nil ||
-		m.DueAt.After(now) || m.NextAt.After(now) {
-		return nil, now
+// behind is what follows an accepted message. It belongs to the goroutine that stores the
+// outcome, which waits while the ledger's asks.
+type behind struct {
+	next  *flight   // whose attempt is to be stored, and has its place in the pace
+	again time.Time // when to look again, without one
+}
+
+// follow says whether the message that was shown may leave behind the one that was just
+// accepted, and makes its attempt. It is asked what waiting is, but does nothing about the
+// answer: whoever may not leave for any reason but the account's pace is looked at anew.
+// It runs in the ledger's commit, and asks nothing but memory.
+func (s *Sender) follow(ctx context.Context, m *gateway.Message, b *behind) *gateway.Attempt {
+	s.unfollow(b) // the commit is made anew
+	now := s.o.Now()
+	b.again = now
+	if ctx.Err() != nil || s.crowded.Load() || m.Behind != "" || m.Window != nil || m.DueAt.After(now) || m.NextAt.After(now) {
+		return nil
 	}
 	expires, _ := s.expires(m)
 	if _, once := m.Reply.Once(); once || !now.Before(expires) || s.o.Stopped(m) || !s.within(m, now) {
-		return nil, now
+		return nil
 	}
 	client := s.o.Client(m.Platform, m.Account)
 	if client == nil || s.pace.stopped(m.Account) {
-		return nil, now
+		return nil
 	}
 	leave, again := s.pace.ask(m, false, now)
 	switch {
 	case !leave && again.IsZero(): // it stands in the account's line
-		s.keepAhead(h)
-		return nil, expires
+		s.keepAhead(ahead{m, now})
+		b.again = expires
+		return nil
 	case !leave:
-		return nil, earlier(again, expires)
+		b.again = earlier(again, expires)
+		return nil
 	}
-	return &flight{m: m, a: s.newAttempt(m, now), client: client, now: now}, time.Time{}
+	b.next = &flight{m: m, a: s.newAttempt(m, now), client: client, now: now}
+	return b.next.a
+}
+
+// unfollow gives back the place of one that does not leave after all.
+func (s *Sender) unfollow(b *behind) {
+	if b.next != nil {
+		s.pace.landed(b.next.m.Account)
+		b.next = nil
+	}
 }
 
 // flight is a message with the attempt that is stored, or about to be.

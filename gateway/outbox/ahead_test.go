@@ -50,8 +50,7 @@ func TestNextLeavesWithTheOutcome(t *testing.T) {
 	})
 }
 
-// What happens while a call runs is heeded before the next one leaves, although that was
-// read before.
+// What happens while a call runs is heeded before the next one leaves.
 func TestNextIsNotAssumed(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(t *testing.T, r *rig, second string)
@@ -132,7 +131,7 @@ func (r *rig) deed(t *testing.T, ch store.MessageChange) {
 	r.sender.Wake(got.Convs...)
 }
 
-// A message that was read ahead and stands in its account's line leaves without another
+// A message that was shown and stands in its account's line leaves without another
 // look, but not when it was read long ago.
 func TestAheadInLine(t *testing.T) {
 	for _, every := range []time.Duration{200 * time.Millisecond, 3 * time.Second} {

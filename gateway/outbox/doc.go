@@ -18,9 +18,9 @@
 // the next opening, with the parts behind it. An operator's change of the time, a hold
 // or a cancellation wins until the attempt is stored, which looks at both again.
 //
-// Between two calls of a conversation there is one commit: the outcome of a message and
-// the attempt of the next one, which was read while the call ran, are stored together
-// (ahead.go). A conversation goes on like this while nobody waits for a place.
+// Between two calls of a conversation there is one commit: it stores the outcome of a
+// message, shows the next one, and stores its attempt (ahead.go). A conversation goes on
+// like this while nobody waits for a place.
 //
 // When more conversations are ready than can be served, the accounts take turns, and
 // of an account the conversation with the best priority goes first; one place in ten goes

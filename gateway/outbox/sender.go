@@ -29,8 +29,6 @@ type QueueLedger interface {
 	// Resend lets an unknown message wait for one more call; gateway.ErrConflict when
 	// it had that.
 	Resend(ctx context.Context, message string, now time.Time) error
-	// MessageAfter is the conversation's next open message behind one; nil for none.
-	MessageAfter(ctx context.Context, m *gateway.Message) (*gateway.Message, error)
 }
 
 // AccountLedger keeps which accounts are stopped, and what of their pace is spent, over
@@ -119,7 +117,7 @@ type Sender struct {
 
 	mu    sync.Mutex
 	woken map[string]struct{}
-	// aheads are messages read ahead, by conversation; open is until when customers'
+	// aheads are messages shown by a commit, by conversation; open is until when customers'
 	// windows certainly are.
 	aheads map[string]ahead
 	open   map[string]time.Time

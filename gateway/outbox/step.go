@@ -213,7 +213,6 @@ func (s *Sender) attempt(ctx context.Context, f *flight) (again time.Time) {
 func (s *Sender) fly(ctx context.Context, f *flight) (next *flight, again time.Time) {
 	m, a := f.m, f.a
 	m.Attempts = a.N
-	coming := s.peek(ctx, m)
 	call, cancel := context.WithDeadline(context.WithoutCancel(ctx), s.callEnds(m, a))
 	defer cancel()
 	began, started := s.o.Now(), time.Now()
@@ -230,22 +229,15 @@ func (s *Sender) fly(ctx context.Context, f *flight) (next *flight, again time.T
 	}
 	s.o.Boundary("outbox.called")
 	end := s.end(m, a, out, "answer")
-	if out.Kind == gateway.OutcomeAccepted {
-		if h := <-coming; h.m != nil {
-			if next, again = s.follow(ctx, h, end.At); next != nil {
-				end.Next = next.a
-			}
-		}
-	}
+	var b behind
+	end.Next = func(head *gateway.Message) *gateway.Attempt { return s.follow(ctx, head, &b) }
 	for tries := 0; ; tries++ {
 		err := s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end)
 		if err == nil {
 			break
 		}
-		if next != nil { // it is looked at anew
-			s.pace.landed(next.m.Account)
-			next, end.Next = nil, nil
-		}
+		s.unfollow(&b)
+		end.Next = nil // it is looked at anew
 		if tries == 0 {
 			s.o.Log.Error("sender.failed", zap.String("message", m.ID), zap.String("outcome", string(out.Kind)), zap.Error(err))
 		}
@@ -261,16 +253,18 @@ func (s *Sender) fly(ctx context.Context, f *flight) (next *flight, again time.T
 	s.o.Boundary("outbox.outcome_stored")
 	s.told(f, end, time.Since(started))
 	switch {
-	case end.Begun:
-		next.a = end.Next
-		return next, time.Time{}
-	case next != nil: // it may not leave now; who knows why is asked anew
-		s.pace.landed(next.m.Account)
+	case end.Begun != nil:
+		b.next.a = end.Begun
+		return b.next, time.Time{}
+	case end.Last:
+		return nil, time.Time{}
+	case b.next != nil: // the ledger knows why not
+		s.unfollow(&b)
 		return nil, s.o.Now()
-	case again.IsZero():
+	case b.again.IsZero(): // it was asked about nobody
 		return nil, s.o.Now()
 	}
-	return nil, again
+	return nil, b.again
 }
 
 // spent is the outcome of the only try of a reply that goes by a code: what was

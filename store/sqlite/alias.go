@@ -183,7 +183,9 @@ func (l *Ledger) learn(c *conn, t *talk, ids []gateway.Identity, at time.Time, q
 			if from := l.book.talks[a.c]; from != nil {
 				from.haveNewest = false
 			}
+			delete(l.book.names, a.c)
 		}
+		delete(l.book.names, t.c)
 		_, err = c.exec(`INSERT INTO alias (platform, account, chat, kind, value, spelling, c, place, seen, retired, changed_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET spelling = excluded.spelling, c = excluded.c,
 			place = excluded.place, seen = excluded.seen, retired = excluded.retired, changed_at = excluded.changed_at`,
@@ -235,6 +237,7 @@ func (l *Ledger) doubtPhones(c *conn, t *talk, at int64) error {
 		if a == nil || at-1 <= a.changedAt {
 			continue
 		}
+		delete(l.book.names, t.c)
 		n := *a
 		n.retired, n.changedAt = true, at-1
 		if _, err := c.exec("UPDATE alias SET retired = 1, changed_at = ? WHERE platform = ? AND account = ? AND chat = ? AND kind = ? AND value = ?",
@@ -293,7 +296,13 @@ func (l *Ledger) learned(t *talk, ids []gateway.Identity, i int, a *alias, at in
 // identities are the names of a conversation's other side: those in use before
 // retired ones, best kind first, as they came together, and the newest of a kind
 // first. A conversation that became part of another has the names of that one.
-func identities(c *conn, key int64) (out []gateway.Identity, err error) {
+func identities(c *conn, key int64) ([]gateway.Identity, error) {
+	out, _, err := identitiesOf(c, key)
+	return out, err
+}
+
+// identitiesOf are the identities of a conversation, and whose they are.
+func identitiesOf(c *conn, key int64) (out []gateway.Identity, whose int64, err error) {
 	for len(out) == 0 && err == nil && key >= 0 {
 		err = c.query(`SELECT kind, value, spelling, retired FROM alias a WHERE c = ?
 			ORDER BY retired, (SELECT max(place) FROM alias b WHERE b.c = a.c AND b.kind = a.kind AND b.retired = a.retired), kind, seen DESC`, func(r row) error {
@@ -305,11 +314,11 @@ func identities(c *conn, key int64) (out []gateway.Identity, err error) {
 			return nil
 		}, key)
 		if err != nil || len(out) > 0 {
-			break
+			return out, key, err
 		}
 		from := key
 		key = -1
 		_, err = c.one("SELECT into_c FROM conversation WHERE c = ?", func(r row) { key = r.int(0) }, from)
 	}
-	return out, err
+	return out, key, err
 }

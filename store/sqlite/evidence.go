@@ -292,9 +292,23 @@ func (l *Ledger) judged(c *conn, e *gateway.Evidence, j gateway.Judgement, m *me
 	return l.changed(c, &ch)
 }
 
+// anyParked says whether any evidence is parked. Mostly there is none, which is
+// remembered, so that the end of an attempt does not look for its own.
+func (l *Ledger) anyParked(c *conn) (bool, error) {
+	if !l.book.parked {
+		return false, nil
+	}
+	n, err := c.number("SELECT count(*) FROM (SELECT 1 FROM parked LIMIT 1)")
+	l.book.parked = err != nil || n > 0
+	return l.book.parked, err
+}
+
 // unpark judges what waited for the end of an attempt: statuses and echoes that
 // name the message at once, other echoes of the conversation at the next look.
 func (l *Ledger) unpark(c *conn, m *message, now time.Time) error {
+	if some, err := l.anyParked(c); err != nil || !some {
+		return err
+	}
 	var rows []gateway.Evidence
 	take := func(r row) error {
 		e, err := scanParked(r)

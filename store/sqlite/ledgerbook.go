@@ -18,6 +18,7 @@ type ledgerBook struct {
 	events  int64 // highest event.n given
 	changes int64 // highest change.n given
 	seen    int64 // highest alias.seen given
+	parked  bool  // there may be rows of parked; see Ledger.anyParked
 	deltas  []delta
 	stored  numbers // as in the file
 	before  numbers
@@ -27,8 +28,10 @@ type ledgerBook struct {
 	talks   map[int64]*talk // by number
 	aliases map[aliasKey]*alias
 	waiting map[waitingKey]*waiting
-	merging map[int64]int64 // see Ledger.merging; nil when it is to be read
-	drains  atomic.Int64    // its length, for readers; rather too high than too low
+	names   map[int64][]gateway.Identity // in use, of conversations that send; see Ledger.names
+	flying  map[string]flown             // messages that are sending, by id; see flies
+	merging map[int64]int64              // see Ledger.merging; nil when it is to be read
+	drains  atomic.Int64                 // its length, for readers; rather too high than too low
 	// starting are the applications that the relay gives nothing yet; nil when they
 	// are to be read. See application.go.
 	starting map[string]bool
@@ -61,8 +64,9 @@ func (b *ledgerBook) forget() {
 	b.talks, b.aliases = make(map[int64]*talk), make(map[aliasKey]*alias)
 	b.waiting, b.waitingBytes = make(map[waitingKey]*waiting), 0
 	b.merging, b.starting = nil, nil
+	b.names, b.flying = make(map[int64][]gateway.Identity), make(map[string]flown)
 	b.drains.Add(1)
-	b.touched = false
+	b.touched, b.parked = false, true
 }
 
 func (b *ledgerBook) numbers() numbers { return numbers{b.events, b.changes, b.seen} }
@@ -73,7 +77,7 @@ func (b *ledgerBook) mark() {
 
 func (b *ledgerBook) undo() {
 	b.events, b.changes, b.seen = b.before.events, b.before.changes, b.before.seen
-	b.deltas = b.deltas[:b.length]
+	b.deltas, b.parked = b.deltas[:b.length], true
 	if b.touched {
 		b.forget()
 	}
@@ -104,7 +108,7 @@ func (b *ledgerBook) flush(c *conn) error {
 
 func (b *ledgerBook) committed() {
 	b.deltas, b.stored = b.deltas[:0], b.numbers()
-	if len(b.talks) > cachedTalks || len(b.aliases) > 2*cachedTalks || len(b.waiting) > waitingKeys {
+	if len(b.talks) > cachedTalks || len(b.aliases) > 2*cachedTalks || len(b.waiting) > waitingKeys || len(b.names) > cachedTalks {
 		b.forget()
 	}
 }
@@ -129,6 +133,18 @@ func (b *ledgerBook) lost(c *conn) (err error) {
 
 // add lets a kept count grow.
 func (b *ledgerBook) add(name string, by int64) { b.deltas = append(b.deltas, delta{name, by}) }
+
+// flown is a message as it was stored when its attempt began, with that.
+type flown struct {
+	m       message
+	attempt string
+}
+
+// flies remembers a message that is sending, so that the end of its attempt need not
+// read it again. Whoever writes the message in between forgets it (storeMessage).
+func (b *ledgerBook) flies(m *message, a *gateway.Attempt) {
+	b.flying[m.ID], b.touched = flown{*m, a.ID}, true
+}
 
 // newID makes an id with a prefix ("ms_") and a ULID that is above every other
 // one made since the store was opened, and those of messages made before, also when

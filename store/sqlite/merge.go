@@ -130,6 +130,8 @@ func firstEvent(c *conn, key int64) (int64, error) {
 
 func (l *Ledger) moveAliases(c *conn, from, to *talk) error {
 	l.book.touched = true
+	delete(l.book.names, from.c)
+	delete(l.book.names, to.c)
 	err := c.query("SELECT kind, value FROM alias WHERE c = ?", func(r row) error {
 		if a := l.book.aliases[aliasKey{from.platform, from.account, from.chat, r.str(0), string(r.blob(1))}]; a != nil {
 			a.c = to.c

@@ -71,6 +71,7 @@ func (l *Ledger) storeMessage(c *conn, m *message, was gateway.MessageState) err
 			return err
 		}
 	}
+	delete(l.book.flying, m.ID) // it is not any more as it left
 	_, err := c.exec(`UPDATE message SET state = ?, open = ?, reason = ?, attempts = ?, next_at = ?, external_id = ?, delivery = ?,
 		failed = ?, unknown_until = ?, due_at = ?, spared = ? WHERE id = ?`, string(m.State), m.open, m.Reason, m.Attempts, m.NextAt, m.ExternalID,
 		string(m.Delivery), failed, m.UnknownUntil, m.DueAt, m.Spared, m.ID)

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,30 +46,17 @@ func firstNeed(due, expires time.Time, reply gateway.Reply) time.Time {
 
 // NextMessage returns the first open message of a conversation.
 func (l *Ledger) NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error) {
-	return l.next(ctx, conv, "SELECT "+messageColumns+" FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1", conv)
-}
-
-// MessageAfter returns the first open message of m's conversation behind m.
-func (l *Ledger) MessageAfter(ctx context.Context, m *gateway.Message) (*gateway.Message, error) {
-	next, _, err := l.next(ctx, m.Conv, "SELECT "+messageColumns+` FROM message WHERE conv = ? AND open = 1 AND (due_at, id) > (?, ?)
-		ORDER BY due_at, id LIMIT 1`, m.Conv, m.DueAt, m.ID)
-	return next, err
-}
-
-// next reads a message of a conversation and what its sender has to know beside it.
-func (l *Ledger) next(ctx context.Context, conv, query string, args ...any) (*gateway.Message, *gateway.Attempt, error) {
 	var m *message
 	var a *gateway.Attempt
-	err := l.r.snapshot(ctx, func(c *conn) error {
-		_, err := c.one(query, func(r row) { x := scanMessage(r); m = &x }, args...)
-		if err != nil || m == nil {
+	err := l.r.snapshot(ctx, func(c *conn) (err error) {
+		if m, err = head(c, conv); err != nil || m == nil {
 			return err
 		}
 		key, _, err := keyOf(c, conv)
 		if err != nil {
 			return err
 		}
-		if m.To, err = recipients(c, key); err != nil {
+		if m.To, _, err = recipients(c, key); err != nil {
 			return err
 		}
 		if m.State == gateway.MessageWaiting && l.book.drains.Load() > 0 {
@@ -89,10 +75,30 @@ func (l *Ledger) next(ctx context.Context, conv, query string, args ...any) (*ga
 	return &m.Message, a, nil
 }
 
+// head is the first open message of a conversation, nil for none.
+func head(c *conn, conv string) (m *message, err error) {
+	_, err = c.one("SELECT "+messageColumns+" FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1",
+		func(r row) { x := scanMessage(r); m = &x }, conv)
+	return m, err
+}
+
 // recipients are the names by which a conversation's other side can be written to.
-func recipients(c *conn, key int64) ([]gateway.Identity, error) {
-	ids, err := identities(c, key)
-	return slices.DeleteFunc(ids, func(id gateway.Identity) bool { return id.Retired }), err
+func recipients(c *conn, key int64) (ids []gateway.Identity, whose int64, err error) {
+	ids, whose, err = identitiesOf(c, key)
+	return slices.DeleteFunc(ids, func(id gateway.Identity) bool { return id.Retired }), whose, err
+}
+
+// names are recipients on the writer's goroutine: of a conversation that goes on sending
+// they are remembered until they change.
+func (l *Ledger) names(c *conn, key int64) ([]gateway.Identity, error) {
+	if ids := l.book.names[key]; ids != nil {
+		return ids, nil
+	}
+	ids, whose, err := recipients(c, key)
+	if err == nil && whose == key {
+		l.book.names[key] = ids
+	}
+	return ids, err
 }
 
 func openAttempt(c *conn, msg string) (*gateway.Attempt, error) {
@@ -104,137 +110,18 @@ func openAttempt(c *conn, msg string) (*gateway.Attempt, error) {
 	return a, err
 }
 
-// BeginAttempt stores the attempt before the call is made, durable. It sets a.N
-// to the number the ledger gives it, and a.ID when the caller left it empty.
-func (l *Ledger) BeginAttempt(ctx context.Context, a *gateway.Attempt, conv string) error {
-	var made gateway.Attempt
-	err := l.write(ctx, true, 1, func(c *conn) error {
-		made = *a
-		return l.begin(c, &made, conv)
-	})
-	if err != nil {
-		return err
-	}
-	a.ID, a.N = made.ID, made.N
-	return nil
-}
-
-// begin stores an attempt and sets its number. What it refuses with gateway.ErrConflict
-// or ErrNotFound it has not begun to write.
-func (l *Ledger) begin(c *conn, a *gateway.Attempt, conv string) error {
-	m, err := messageByID(c, a.Message)
-	if err != nil {
-		return err
-	}
-	if m.Conv != conv || m.State != gateway.MessageWaiting {
-		return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
-	}
-	if m.DueAt.After(a.StartedAt) { // an operator moved it since it was read
-		return fmt.Errorf("the message is not due: %w", gateway.ErrConflict)
-	}
-	other, err := c.number("SELECT count(*) FROM message WHERE conv = ? AND state = 'sending'", conv)
-	if err != nil {
-		return err
-	}
-	if other > 0 {
-		return fmt.Errorf("another message of the conversation is sending: %w", gateway.ErrConflict)
-	}
-	head := ""
-	if _, err := c.one("SELECT id FROM message WHERE conv = ? AND open = 1 ORDER BY due_at, id LIMIT 1", func(r row) { head = r.str(0) }, conv); err != nil {
-		return err
-	}
-	if head != m.ID { // an operator put it in front since this one was read
-		return fmt.Errorf("another message of the conversation goes first: %w", gateway.ErrConflict)
-	}
-	if err := l.inTurn(c, conv); err != nil {
-		return err
-	}
-	if err := l.heardOut(c, conv); err != nil {
-		return err
-	}
-	if a.ID == "" {
-		if a.ID, err = l.book.newID("at_", a.StartedAt); err != nil {
-			return err
-		}
-	}
-	m.Attempts++
-	a.N = m.Attempts
-	_, err = c.exec(`INSERT INTO attempt (message, n, id, started_at, void_after, ended_at, outcome, external_id, code, detail, by)
-		VALUES (?, ?, ?, ?, ?, 0, '', '', '', x'', '')`, a.Message, a.N, a.ID, a.StartedAt, a.VoidAfter)
-	if err != nil {
-		return err
-	}
-	l.book.beats(m, a.StartedAt)
-	m.State = gateway.MessageSending
-	return l.storeMessage(c, m, gateway.MessageWaiting)
-}
-
-// follow begins the attempt that goes with the end of one. One that may not begin now
-// is left out; whoever asked looks again.
-func (l *Ledger) follow(c *conn, conv string, e *gateway.AttemptEnd) error {
-	a := *e.Next
-	switch err := l.begin(c, &a, conv); {
-	case errors.Is(err, gateway.ErrConflict), errors.Is(err, gateway.ErrNotFound):
-		return nil
-	case err != nil:
-		return err
-	}
-	e.Next, e.Begun = &a, true
-	return nil
-}
-
-// inTurn refuses a message that has to wait for those of a conversation that was
-// merged into its own since NextMessage.
-func (l *Ledger) inTurn(c *conn, conv string) error {
-	if m, err := l.merging(c); err != nil || len(m) == 0 {
-		return err
-	}
-	key, _, err := l.key(c, conv)
-	if err != nil {
-		return err
-	}
-	first, err := behind(c, key)
-	if err == nil && first != "" {
-		err = fmt.Errorf("messages of a conversation that was merged into this one go first: %w", gateway.ErrConflict)
-	}
-	return err
-}
-
-// heardOut refuses a message while an echo of its conversation is not judged: it may
-// be a colleague's, who answers the customer just now.
-func (l *Ledger) heardOut(c *conn, conv string) error {
-	kin, err := l.kin(c, conv)
-	for _, conv := range kin {
-		n, err := c.number("SELECT count(*) FROM parked WHERE conv = ? AND kind = 'echo'", conv)
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			return fmt.Errorf("an echo of the conversation is to be judged first: %w", gateway.ErrConflict)
-		}
-	}
-	return err
-}
-
 // EndAttempt closes an attempt, durable; see store.OutboxLedger.
 func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 	in := *e
 	err := l.write(ctx, true, 1, func(c *conn) error {
-		in.Merged, in.Next, in.Begun = nil, e.Next, false
-		m, err := messageByID(c, in.Message)
+		in.Merged, in.Begun, in.Last = nil, nil, false
+		m, n, err := l.onItsWay(c, in.Message, in.Attempt)
 		if err != nil {
 			return err
 		}
-		a, err := openAttempt(c, m.ID)
-		switch {
-		case err != nil:
-			return err
-		case a == nil || a.ID != in.Attempt || m.State != gateway.MessageSending:
-			return fmt.Errorf("the attempt is not open: %w", gateway.ErrConflict)
-		}
 		o := &in.Outcome
 		_, err = c.exec("UPDATE attempt SET ended_at = ?, outcome = ?, external_id = ?, code = ?, detail = ?, by = ? WHERE message = ? AND n = ?",
-			in.At, string(o.Kind), o.ExternalID, o.Code, []byte(o.Detail), in.By, m.ID, a.N)
+			in.At, string(o.Kind), o.ExternalID, o.Code, []byte(o.Detail), in.By, m.ID, n)
 		if err != nil {
 			return err
 		}
@@ -252,9 +139,28 @@ func (l *Ledger) EndAttempt(ctx context.Context, e *gateway.AttemptEnd) error {
 		return l.follow(c, m.Conv, &in)
 	})
 	if err == nil {
-		e.Merged, e.Next, e.Begun = in.Merged, in.Next, in.Begun
+		e.Merged, e.Begun, e.Last = in.Merged, in.Begun, in.Last
 	}
 	return err
+}
+
+// onItsWay is a message with the number of its open attempt.
+func (l *Ledger) onItsWay(c *conn, id, attempt string) (*message, int, error) {
+	if f, ok := l.book.flying[id]; ok && f.attempt == attempt {
+		return &f.m, f.m.Attempts, nil
+	}
+	m, err := messageByID(c, id)
+	if err != nil {
+		return nil, 0, err
+	}
+	a, err := openAttempt(c, id)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case a == nil || a.ID != attempt || m.State != gateway.MessageSending:
+		return nil, 0, fmt.Errorf("the attempt is not open: %w", gateway.ErrConflict)
+	}
+	return m, a.N, nil
 }
 
 // outcome moves a message by the end of its attempt.

@@ -244,6 +244,7 @@ func (d *deed) hold(p *message) error {
 }
 
 func (d *deed) rank(p *message) error {
+	delete(d.l.book.flying, p.ID)
 	_, err := d.c.exec("UPDATE message SET priority = ? WHERE id = ?", d.priority, p.ID)
 	return err
 }

@@ -365,6 +365,7 @@ func (w *relayWrite) park(t *talk, it *gateway.ItemRow, n int64) error {
 	if err != nil {
 		return err
 	}
+	w.l.book.parked = true
 	w.l.book.add(prefixOther+"parked", 1)
 	w.res.Parked++
 	return nil

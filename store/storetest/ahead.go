@@ -8,27 +8,39 @@ import (
 	"github.com/causewayhq/causeway/store"
 )
 
-// endWith ends an attempt and asks for the next message to begin in the same commit.
-func (w *world) endWith(a *gateway.Attempt, kind gateway.OutcomeKind, next *gateway.Message) *gateway.AttemptEnd {
+// endWith ends an attempt and asks for a message to begin in the same commit. shown is
+// the head that the commit showed, nil for none.
+func (w *world) endWith(a *gateway.Attempt, kind gateway.OutcomeKind, next *gateway.Message) (e *gateway.AttemptEnd, shown *gateway.Message) {
 	w.Helper()
-	e := &gateway.AttemptEnd{Attempt: a.ID, Message: a.Message, At: w.now, Outcome: gateway.Outcome{Kind: kind, Code: "code"},
+	e = &gateway.AttemptEnd{Attempt: a.ID, Message: a.Message, At: w.now, Outcome: gateway.Outcome{Kind: kind, Code: "code"},
 		NextAt: w.now.Add(time.Minute), UnknownUntil: w.now.Add(time.Minute), By: "answer"}
-	if next != nil {
+	e.Next = func(head *gateway.Message) *gateway.Attempt {
+		if shown = head; next == nil {
+			return nil
+		}
 		at := w.now
 		if next.DueAt.After(at) {
 			at = next.DueAt
 		}
-		e.Next = &gateway.Attempt{ID: fmt.Sprintf("at_%s_%d", next.ID, next.Attempts+1), Message: next.ID, StartedAt: at, VoidAfter: at.Add(30 * time.Second)}
+		return &gateway.Attempt{ID: fmt.Sprintf("at_%s_%d", next.ID, next.Attempts+1), Message: next.ID, StartedAt: at, VoidAfter: at.Add(30 * time.Second)}
 	}
 	w.must(w.l.EndAttempt(w.ctx, e))
-	return e
+	return e, shown
 }
 
-// after is the message behind one.
-func (w *world) after(m *gateway.Message) *gateway.Message {
+// after is the waiting message behind one, nil for none.
+func (w *world) after(m *gateway.Message) (next *gateway.Message) {
 	w.Helper()
-	next, err := w.l.MessageAfter(w.ctx, m)
+	page, err := w.l.FindMessages(w.ctx, store.MessageQuery{Conv: m.Conv, State: gateway.MessageWaiting, Limit: 1000})
 	w.must(err)
+	before := func(a, b *gateway.Message) bool {
+		return a.DueAt.Before(b.DueAt) || a.DueAt.Equal(b.DueAt) && a.ID < b.ID
+	}
+	for i := range page.Messages {
+		if p := &page.Messages[i]; before(m, p) && (next == nil || before(p, next)) {
+			next = p
+		}
+	}
 	return next
 }
 
@@ -43,25 +55,33 @@ func aheadBegins(w *world) {
 	three := w.after(two)
 	w.same("in order", []string{one.Reply.Text, two.Reply.Text, three.Reply.Text}, []string{"1", "2", "3"})
 	w.same("behind the last", w.after(three), (*gateway.Message)(nil))
-	w.same("as the head would be", two.To, one.To)
-	e := w.endWith(at, gateway.OutcomeAccepted, two)
-	w.same("begun", [3]any{e.Begun, e.Next.N, e.Next.ID}, [3]any{true, 1, "at_" + two.ID + "_1"})
+	e, shown := w.endWith(at, gateway.OutcomeAccepted, two)
+	w.same("as the head would be", [3]any{shown.ID, shown.State, shown.To}, [3]any{two.ID, gateway.MessageWaiting, one.To})
+	if e.Begun == nil {
+		w.Fatal("the next one did not begin")
+	}
+	w.same("begun", [3]any{e.Begun.N, e.Begun.ID, e.Last}, [3]any{1, "at_" + two.ID + "_1", false})
 	head, open := w.next(conv)
 	if open == nil {
 		w.Fatal("no attempt is open")
 	}
-	w.same("the head", [3]any{head.ID, head.State, open.ID}, [3]any{two.ID, gateway.MessageSending, e.Next.ID})
+	w.same("the head", [3]any{head.ID, head.State, open.ID}, [3]any{two.ID, gateway.MessageSending, e.Begun.ID})
 	w.find(one.ID, gateway.MessageAccepted)
 	// Asked for by nobody, nothing begins.
-	e = w.endWith(open, gateway.OutcomeAccepted, nil)
-	w.same("begun by itself", e.Begun, false)
+	e, _ = w.endWith(open, gateway.OutcomeAccepted, nil)
+	w.same("begun by itself", e.Begun, (*gateway.Attempt)(nil))
 	// An attempt without a name gets one.
 	w.say("a3", "1", "4")
 	_, at = w.begin(conv)
 	e = &gateway.AttemptEnd{Attempt: at.ID, Message: at.Message, At: w.now, Outcome: gateway.Outcome{Kind: gateway.OutcomeAccepted}, By: "answer",
-		Next: &gateway.Attempt{Message: w.after(three).ID, StartedAt: w.now.Add(time.Second), VoidAfter: w.now.Add(time.Minute)}}
+		Next: func(head *gateway.Message) *gateway.Attempt {
+			return &gateway.Attempt{Message: head.ID, StartedAt: w.now.Add(time.Second), VoidAfter: w.now.Add(time.Minute)}
+		}}
 	w.must(w.l.EndAttempt(w.ctx, e))
-	w.same("begun with a name", [2]bool{e.Begun, e.Next.ID != ""}, [2]bool{true, true})
+	w.same("begun with a name", e.Begun != nil && e.Begun.ID != "", true)
+	// Behind the last nobody is open, and the ledger says so.
+	e, shown = w.endWith(e.Begun, gateway.OutcomeAccepted, nil)
+	w.same("behind the last", [3]any{shown, e.Begun, e.Last}, [3]any{(*gateway.Message)(nil), (*gateway.Attempt)(nil), true})
 	w.balanced()
 }
 
@@ -99,8 +119,8 @@ func aheadWaits(w *world) {
 		one, at := w.begin(conv)
 		second := w.after(one)
 		next := c.do(conv, second, w.after(second))
-		if e := w.endWith(at, c.kind, next); e.Begun {
-			w.Errorf("%s: begun", c.name)
+		if e, _ := w.endWith(at, c.kind, next); e.Begun != nil || e.Last {
+			w.Errorf("%s: begun %v, last %v", c.name, e.Begun, e.Last)
 		}
 		m, attempts, err := w.l.Message(w.ctx, one.ID)
 		w.must(err)
@@ -111,4 +131,36 @@ func aheadWaits(w *world) {
 		}
 		w.balanced()
 	}
+}
+
+// aheadNames: the head is shown with the names that its conversation has in that commit,
+// whatever was learned or moved since the last one.
+func aheadNames(w *world) {
+	bob := gateway.Identity{Kind: "phone", Value: "551187654321"}
+	conv := w.say("a1", "5511987654321", "1", "2", "3", "4", "5", "6")
+	_, at := w.begin(conv)
+	ends := func(want []gateway.Identity, aliases ...gateway.Identity) {
+		w.Helper()
+		e := &gateway.AttemptEnd{Attempt: at.ID, Message: at.Message, At: w.now, By: "answer",
+			Outcome: gateway.Outcome{Kind: gateway.OutcomeAccepted, Aliases: aliases}}
+		var got []gateway.Identity
+		e.Next = func(head *gateway.Message) *gateway.Attempt {
+			got = head.To
+			return &gateway.Attempt{Message: head.ID, StartedAt: w.now.Add(time.Minute), VoidAfter: w.now.Add(time.Hour)}
+		}
+		w.must(w.l.EndAttempt(w.ctx, e))
+		w.same("names", got, want)
+		w.same("as a reader has them", got, func() []gateway.Identity { m, _ := w.next(conv); return m.To }())
+		at = e.Begun
+	}
+	first := phone("5511987654321")
+	ends([]gateway.Identity{first})
+	ends([]gateway.Identity{bob, first}, bob)  // learned from the answer
+	ends([]gateway.Identity{bob, first})       // and known
+	w.heard(w.chat("a2", bsuid("b.1"), first)) // learned from the customer
+	ends([]gateway.Identity{bsuid("b.1"), first, bob})
+	w.heard(w.chat("a3", bsuid("b.9"), bob)) // a number that is somebody else's now
+	m, _ := w.next(conv)
+	ends(m.To)
+	w.balanced()
 }

@@ -318,11 +318,12 @@ func (m *model) sendOne() {
 			behind = nil
 		}
 		may := kind == gateway.OutcomeAccepted && behind != nil && !m.any(conv, ahead)
-		e := m.endWith(s.attempt, kind, behind)
-		m.same("begun with the end", e.Begun, may)
-		if s.attempt = nil; e.Begun {
+		e, _ := m.endWith(s.attempt, kind, behind)
+		m.same("begun with the end", e.Begun != nil, may)
+		m.same("nobody is left", e.Last, kind == gateway.OutcomeAccepted && follower == nil)
+		if s.attempt = nil; e.Begun != nil {
 			m.begun++
-			follower.id, follower.attempt, follower.state = behind.ID, e.Next, gateway.MessageSending
+			follower.id, follower.attempt, follower.state = behind.ID, e.Begun, gateway.MessageSending
 		}
 		switch kind {
 		case gateway.OutcomeAccepted:

@@ -84,6 +84,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"outbox/order and one sending", outboxOrder},
 		{"outbox/the next attempt in the same commit", aheadBegins},
 		{"outbox/what does not begin with it", aheadWaits},
+		{"outbox/the names it is shown with", aheadNames},
 		{"outbox/a clock that goes back", outboxClock},
 		{"outbox/outcomes", outboxOutcomes},
 		{"outbox/a refused account spends no try", outboxSpared},
