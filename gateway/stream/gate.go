@@ -34,22 +34,22 @@ func (s *Streams) GateState(ctx context.Context, app string) (gateway.GateState,
 	}
 	ctx, cancel := context.WithTimeout(ctx, apiWait)
 	defer cancel()
-	str, err := s.js.Stream(ctx, name)
+	si, anchors, err := s.gateInfo(ctx, app)
 	if err != nil {
 		return gateway.GateState{}, s.check(name, err)
 	}
-	if err := s.stillOurs(str.CachedInfo()); err != nil {
+	if err := s.stillOurs(si); err != nil {
 		return gateway.GateState{}, err
 	}
-	c, err := str.Consumer(ctx, app)
+	c, err := s.js.Consumer(ctx, name, app)
 	if err != nil {
 		return gateway.GateState{}, s.check(name, err)
 	}
-	si, ci := str.CachedInfo(), c.CachedInfo()
+	ci := c.CachedInfo()
 	return gateway.GateState{
 		Created:   life(si),
 		LastSeq:   si.State.LastSeq,
-		Messages:  si.State.Msgs,
+		Messages:  si.State.Msgs - anchors,
 		Delivered: ci.Delivered.Stream,
 		AckFloor:  ci.AckFloor.Stream,
 		Pulls:     ci.NumWaiting,
@@ -95,9 +95,10 @@ func (s *Streams) OpenOffers(ctx context.Context, app string) ([]gateway.OpenOff
 			if err != nil {
 				return nil, err
 			}
-			out = append(out, o)
+			if seq = o.Seq + 1; m.Header.Get("Nats-Subject") != anchorOf(app) {
+				out = append(out, o)
+			}
 		}
-		seq = out[len(out)-1].Seq + 1
 	}
 }
 
@@ -240,9 +241,9 @@ func (s *Streams) directGet(ctx context.Context, name string, r directRequest) (
 
 // readOpenOffer takes an offer from the headers of a stored message.
 func readOpenOffer(m *nats.Msg) (gateway.OpenOffer, error) {
-	seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	seq, err := sequence(m)
 	if err != nil {
-		return gateway.OpenOffer{}, errors.New("direct get: no sequence in the answer")
+		return gateway.OpenOffer{}, err
 	}
 	subject := m.Header.Get("Nats-Subject")
 	rest := subject[:max(strings.LastIndexByte(subject, '.'), 0)]
@@ -254,4 +255,13 @@ func readOpenOffer(m *nats.Msg) (gateway.OpenOffer, error) {
 		Round:    round,
 		Seq:      seq,
 	}, nil
+}
+
+// sequence is where a message is stored that directGet returned.
+func sequence(m *nats.Msg) (uint64, error) {
+	seq, err := strconv.ParseUint(m.Header.Get("Nats-Sequence"), 10, 64)
+	if err != nil {
+		return 0, errors.New("direct get: no sequence in the answer")
+	}
+	return seq, nil
 }

@@ -40,7 +40,7 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 		}
 		return s.fit(&nats.Msg{Subject: subject, Header: h}, o.Before, &o.Event, delivery)
 	})
-	out := make([]gateway.Offered, len(acks))
+	out, stored := make([]gateway.Offered, len(acks)), 0
 	for i, a := range acks {
 		out[i] = gateway.Offered{Seq: a.Seq, Err: a.Err}
 		switch {
@@ -48,6 +48,7 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 			out[i].State = gateway.OfferDuplicate
 		case a.Err == nil:
 			out[i].State = gateway.OfferTaken
+			stored++
 		case errors.Is(a.Err, gateway.ErrTooLarge):
 			out[i].State = gateway.OfferTooLarge
 		case isClosedPlace(a.Err):
@@ -58,5 +59,6 @@ func (s *Streams) Offer(ctx context.Context, app string, offers []gateway.Offer)
 			out[i].State = gateway.OfferFailed
 		}
 	}
+	s.anchor(ctx, app, stored)
 	return out
 }

@@ -13,7 +13,7 @@ import (
 
 // settingsRevision grows when the settings in this file change. A stream that a
 // newer binary has set is left as it is by an older one.
-const settingsRevision = 1
+const settingsRevision = 2
 
 // Keys in the metadata of streams and consumers.
 const (
@@ -162,7 +162,7 @@ func advisorySubject(app string) string {
 // the first has left, whoever the workers are. All workers of the application
 // share its one consumer.
 func (o *Options) readyPart(app *gateway.Application) *part {
-	c := o.base(ReadyName(app.Name), "cw.ready."+app.Name+".*.*.*")
+	c := o.base(ReadyName(app.Name), offersOf(app.Name), anchorOf(app.Name))
 	c.Retention, c.MaxBytes, c.Discard = jetstream.WorkQueuePolicy, o.Sizes.Ready, jetstream.DiscardNew
 	c.MaxMsgsPerSubject, c.DiscardNewPerSubject = 1, true
 	c.Description = "the head of every conversation for application " + app.Name
@@ -175,6 +175,7 @@ func (o *Options) readyPart(app *gateway.Application) *part {
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       ackWait,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
+		FilterSubject: offersOf(app.Name),
 		MaxDeliver:    app.MaxDeliver(),
 		MaxAckPending: -1, // put-off messages must not hold all slots
 		MaxWaiting:    maxWaiting,
@@ -214,7 +215,7 @@ func mergeStream(have, want jetstream.StreamConfig) (jetstream.StreamConfig, boo
 func mergeConsumer(have, want jetstream.ConsumerConfig) (jetstream.ConsumerConfig, bool) {
 	got := have
 	got.AckWait, got.MaxDeliver, got.MaxAckPending = want.AckWait, want.MaxDeliver, want.MaxAckPending
-	got.Replicas = want.Replicas
+	got.Replicas, got.FilterSubject = want.Replicas, want.FilterSubject
 	got.Metadata = maps.Clone(have.Metadata)
 	delete(got.Metadata, MetaHandlerMax)
 	if got.Metadata == nil {
@@ -222,7 +223,8 @@ func mergeConsumer(have, want jetstream.ConsumerConfig) (jetstream.ConsumerConfi
 	}
 	maps.Copy(got.Metadata, want.Metadata)
 	same := have.AckWait == got.AckWait && have.MaxDeliver == got.MaxDeliver &&
-		have.MaxAckPending == got.MaxAckPending && have.Replicas == got.Replicas && maps.Equal(have.Metadata, got.Metadata)
+		have.MaxAckPending == got.MaxAckPending && have.Replicas == got.Replicas && have.FilterSubject == got.FilterSubject &&
+		maps.Equal(have.Metadata, got.Metadata)
 	return got, !same
 }
 

@@ -47,14 +47,15 @@ type Streams struct {
 
 	making chan struct{} // one token: who holds it makes streams
 
-	mu    sync.Mutex // guards what follows
-	parts map[string]*part
-	apps  []gateway.Application
-	ready map[string]bool
-	tried map[string]attempt
-	held  map[string]bool // application paused?
-	mute  map[string]bool // took a whole publish without a word
-	other *OtherLifeError
+	mu     sync.Mutex // guards what follows
+	parts  map[string]*part
+	apps   []gateway.Application
+	ready  map[string]bool
+	offers map[string]int // made by application since its anchor was laid
+	tried  map[string]attempt
+	held   map[string]bool // application paused?
+	mute   map[string]bool // took a whole publish without a word
+	other  *OtherLifeError
 }
 
 // attempt is the last time a stream could not be made; until a second later the
@@ -106,7 +107,7 @@ func open(nc *nats.Conn, opts Options, begin func(*Streams) error) (*Streams, er
 	s := &Streams{
 		nc: nc, js: js, pub: pub, opts: opts, log: opts.Log,
 		making: make(chan struct{}, 1),
-		ready:  map[string]bool{}, tried: map[string]attempt{}, held: map[string]bool{}, mute: map[string]bool{},
+		ready:  map[string]bool{}, offers: map[string]int{}, tried: map[string]attempt{}, held: map[string]bool{}, mute: map[string]bool{},
 	}
 	s.setApps(opts.Apps)
 	if err := begin(s); err != nil {
