@@ -146,7 +146,7 @@ func (l *Ledger) ReleaseRun(ctx context.Context, run, by string, now time.Time) 
 		var slice []string
 		var last int64
 		over := false
-		made, err := l.writeSlice(ctx, size.most/8, func(c *conn) (err error) {
+		made, err := l.writeSlice(ctx, size.most, func(c *conn) (err error) {
 			size.start()
 			slice, last, over, err = l.release(c, run, after, size, now)
 			return err

@@ -67,7 +67,7 @@ func (l *Ledger) moveDead(ctx context.Context, q store.DeadQuery, deed *gateway.
 		var slice gateway.DeadMoved
 		var end string
 		row, over := entry, false
-		made, err := l.writeSlice(ctx, left/8, func(c *conn) (err error) {
+		made, err := l.writeSlice(ctx, left+left/2, func(c *conn) (err error) {
 			move.begin()
 			size.start()
 			slice, end, over, err = l.moveSlice(c, &q, above, last, left, size, move.one)

@@ -54,6 +54,10 @@
 //     of the schema are chains of OR.
 //   - An event is handed out when the one before it is settled. Waiting for an fsync
 //     there was a third of a conversation's turn, 1.7 ms after an idle moment.
+//   - A person does not wait like a stage: groups are as large as the stages' crowds make
+//     them, and so are the lines of their readers. Writes of people go first (soon.go),
+//     and their reads have connections of their own (Ledger.people). A cancellation
+//     while 1,100 messages a second leave went from 88 to 15 ms by this (p99).
 //   - fdatasync is as durable as fsync for a log that is overwritten in place
 //     and spares a journal commit of the file system; see Options.Fsync. A log is
 //     therefore written ahead with zeros (ahead.go); on a file that grows, ext4 on

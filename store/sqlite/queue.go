@@ -112,7 +112,7 @@ func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by 
 	if n := len(ch.Messages); n > store.MaxChange || ch.Do == store.DeedReschedule && len(ch.At) != n {
 		return out, fmt.Errorf("a change of too many messages, or without their times: %w", gateway.ErrConflict)
 	}
-	err := l.act(ctx, len(ch.Messages)/8, func(c *conn) error {
+	err := l.act(ctx, len(ch.Messages), func(c *conn) error {
 		d := newDeed(l, c, &ch, now)
 		taken, begun := 0, time.Now() // the machine's own work
 		for i, id := range ch.Messages {

@@ -41,7 +41,7 @@ func (s *slicer) ended() {
 	}
 }
 
-// writeSlice commits a slice and waits until it is on disk. The fsync is made beside the
+// writeSlice commits a slice of about items events and waits until it is on disk. The fsync is made beside the
 // writer, so that nobody else waits for it. made says that it is committed, also beside
 // an error, which is that of ctx then.
 func (l *Ledger) writeSlice(ctx context.Context, items int, do func(c *conn) error) (made bool, err error) {
