@@ -116,7 +116,7 @@ func (a *Account) Limits() []gateway.Limit {
 		out = append(out, l)
 		return true
 	}
-	add(a.Pace.Account, gateway.Limit{})
+	add(a.Pace.Account, gateway.Limit{Both: a.Platform == "whatsapp"}) // Meta counts what comes in and what goes out together
 	if a.CorpID != "" {
 		add(a.Pace.Corp, gateway.Limit{Of: a.CorpID + "/" + a.Kind})
 	}

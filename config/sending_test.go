@@ -27,8 +27,8 @@ accounts:
 	}
 	pair := gateway.Limit{Pair: true, N: 10, Per: time.Minute, Burst: 45}
 	want := map[string][]gateway.Limit{
-		"number":   {{N: 80, Per: time.Second, Burst: 8}, pair},
-		"coexists": {{N: 20, Per: time.Second, Burst: 2}, pair},
+		"number":   {{N: 80, Per: time.Second, Burst: 8, Both: true}, pair},
+		"coexists": {{N: 20, Per: time.Second, Burst: 2, Both: true}, pair},
 		"free":     nil,
 		"app":      {{Of: "ww1/app", N: 10000, Per: time.Minute}, {Pair: true, N: 30, Per: time.Minute}, {Pair: true, N: 1000, Per: time.Hour}},
 		"desk":     {{Of: "ww1/kf", N: 100, Per: time.Minute}, {Pair: true, N: 5, Per: time.Hour, Burst: 5}},

@@ -16,6 +16,9 @@ type Limit struct {
 	// N messages in Per.
 	N   int
 	Per time.Duration
+	// Both says that what customers write counts too. It takes at most three quarters,
+	// since nobody can put off what comes.
+	Both bool
 	// Burst above 0 is a bucket of so many that fills at N in Per: what is lent is
 	// paid back. 0 is a window: never more than N in any Per, for platforms that
 	// count so, and may drop the rest without a word.

@@ -99,3 +99,26 @@ func (a *app) checkAccounts(d *diagnosis) {
 		}
 	}
 }
+
+// heard tells the sender how many messages came to its accounts just now. Several
+// applications may want the same one; those that nobody wants are few and not counted.
+func (a *app) heard(rows []gateway.Pending) {
+	account, n, last := "", 0, int64(0)
+	for i := range rows {
+		e := rows[i].Row
+		if e == nil || rows[i].N == last || e.Kind != gateway.KindMessage || e.Origin != gateway.OriginLive {
+			continue
+		}
+		last = rows[i].N
+		if e.Account != account {
+			if n > 0 {
+				a.sender.Heard(account, n)
+			}
+			account, n = e.Account, 0
+		}
+		n++
+	}
+	if n > 0 {
+		a.sender.Heard(account, n)
+	}
+}

@@ -202,6 +202,10 @@ func (l *flow) account(now time.Time) Account {
 	return Account{AccountHealth: l.view(now), Waiting: l.waiting.len(), Flying: l.flying, Part: l.part}
 }
 
+// Heard says that so many messages of customers came to an account just now, which
+// platforms count with those that leave. It takes effect with the next message.
+func (s *Sender) Heard(account string, n int) { s.pace.heard(account, n, s.o.Now()) }
+
 // Free is how many messages a second an account could take in more just now; 0 for
 // one of which nothing leaves.
 func (s *Sender) Free(account string) float64 { return s.pace.free(account, s.o.Now()) }

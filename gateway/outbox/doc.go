@@ -80,7 +80,8 @@
 // third.
 //
 // Pace: an account's messages leave at the platform's pace, and a conversation's at
-// its own; see pace. What waits for it spends no try and has no attempt. An account
+// its own; see pace. What customers write takes its part of the pace of a platform that
+// counts both together. What waits for it spends no try and has no attempt. An account
 // that is refused as a whole, for its credentials, a policy or a row of failures, is
 // stopped: only probes leave, one at a time, until one is taken; see health. That, and how
 // far a platform has slowed an account, is

@@ -35,6 +35,9 @@ type flow struct {
 	shared []meter
 	pair   []gateway.Limit
 	perSec float64 // the account's rate; 0 for no bound
+	both   bool    // of which what comes takes its part
+	came   lately
+	room   float64 // the part of the rate that what comes leaves
 
 	waiting line
 	stands  map[string]struct{} // in waiting
@@ -57,7 +60,7 @@ func (p *pace) flow(account string) *flow {
 	if l := p.flows[account]; l != nil {
 		return l
 	}
-	l := &flow{name: account, stands: map[string]struct{}{}, health: health{part: 1}}
+	l := &flow{name: account, stands: map[string]struct{}{}, room: 1, health: health{part: 1}}
 	l.kept = gateway.AccountHealth{Account: account, State: gateway.AccountHealthy, KeyFP: p.keyFP(account)}
 	for _, limit := range p.limits(account) {
 		switch {
@@ -70,7 +73,7 @@ func (p *pace) flow(account string) *flow {
 			l.shared = append(l.shared, p.shared[limit.Of])
 		default:
 			l.own = append(l.own, newMeter(limit))
-			l.perSec = float64(limit.N) / limit.Per.Seconds()
+			l.perSec, l.both = float64(limit.N)/limit.Per.Seconds(), limit.Both
 		}
 	}
 	p.flows[account] = l
@@ -172,7 +175,7 @@ func (l *flow) wait(flight int, now time.Time) time.Duration {
 	if wait := l.open(flight, now); wait > 0 {
 		return wait
 	}
-	if l.recover(now) {
+	if grown, less := l.recover(now), l.shares(now); grown || less {
 		l.adjust(now)
 	}
 	return max(longest(l.own, now), longest(l.shared, now))
@@ -202,7 +205,35 @@ func (l *lately) add(now time.Time) { l.n, l.at = l.perSecond(now)+1, now }
 
 func (l *flow) adjust(now time.Time) {
 	for _, m := range l.own {
-		m.slow(l.part, now)
+		m.slow(l.part*l.room, now)
+	}
+}
+
+// leastRoom is the part of a rate that is left for what leaves, however much comes.
+const leastRoom = 0.25
+
+// shares says whether what comes leaves clearly more or less of the rate than before.
+func (l *flow) shares(now time.Time) bool {
+	if !l.both || l.room == 1 && l.came.n == 0 {
+		return false
+	}
+	room := max(1-l.came.perSecond(now)/l.perSec, leastRoom)
+	if room > 0.98 {
+		room = 1
+	}
+	if math.Abs(room-l.room) < 0.05 && room < 1 || room == l.room {
+		return false
+	}
+	l.room = room
+	return true
+}
+
+// heard counts messages that came to an account.
+func (p *pace) heard(account string, n int, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if l := p.flow(account); l.both {
+		l.came.n, l.came.at = l.came.perSecond(now)+float64(n), now
 	}
 }
 
@@ -303,7 +334,7 @@ func (p *pace) free(account string, now time.Time) float64 {
 		left = min(left, m.left(now))
 	}
 	// Of an account that is just now at its pace something is left all the same.
-	return perSec * l.part * max(left, 0.01) / float64(1+l.waiting.len())
+	return perSec * l.part * l.room * max(left, 0.01) / float64(1+l.waiting.len())
 }
 
 // unboundedRate stands for the rate of an account without a bound.

@@ -14,6 +14,40 @@ func number() []gateway.Limit {
 	return []gateway.Limit{{N: 80, Per: time.Second, Burst: 8}, {Pair: true, N: 10, Per: time.Minute, Burst: 45}}
 }
 
+// What customers write counts with what leaves, where the platform says so: what leaves
+// is slower then, never stands still, and is as fast as before when they are silent.
+func TestPaceInAndOut(t *testing.T) {
+	for in, want := range map[int][2]int{0: {18, 22}, 10: {8, 12}, 100: {4, 6}} { // a second, of 20
+		t.Run(fmt.Sprint(in), func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.limits = map[string][]gateway.Limit{"shop": {{N: 20, Per: time.Second, Burst: 2, Both: true}}}
+				r.plays(10*time.Millisecond, r.say)
+				for i := range 250 {
+					r.answered(fmt.Sprint("c", i), "x")
+				}
+				writes := func(d time.Duration) int {
+					before := len(r.called())
+					for range int(d / (100 * time.Millisecond)) {
+						r.sender.Heard("shop", in/10)
+						time.Sleep(100 * time.Millisecond)
+					}
+					return len(r.called()) - before
+				}
+				writes(3 * time.Second)
+				if n := writes(4*time.Second) / 4; n < want[0] || n > want[1] {
+					t.Errorf("%d a second leave beside %d that come, want %v", n, in, want)
+				}
+				time.Sleep(8 * time.Second)
+				before := len(r.called())
+				time.Sleep(time.Second)
+				if n := len(r.called()) - before; in > 0 && (n < 18 || n > 22) {
+					t.Errorf("%d in a second when nothing comes any more", n)
+				}
+			})
+		})
+	}
+}
+
 // What waits for the account's pace leaves at that pace, costs no attempt and no try,
 // and is not looked at meanwhile. Another account does not notice.
 func TestPaceOfAnAccount(t *testing.T) {
