@@ -388,6 +388,7 @@ type SubmitLedger interface {
 	// is not known. Statuses are of the message, Members of a group's.
 	Receipts(ctx context.Context, id string) (gateway.Receipts, error)
 	// CancelMessage cancels a message and the parts behind it "by operator", and
-	// returns the conversation; gateway.ErrConflict when it neither waits nor is held.
-	CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error)
+	// returns the conversation and what the message is then: unknown when it was to be
+	// sent once more. gateway.ErrConflict when it neither waits nor is held.
+	CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, state gateway.MessageState, err error)
 }

@@ -75,12 +75,12 @@ func (m *memoryAPI) Receipts(_ context.Context, id string) (out gateway.Receipts
 	return out, err
 }
 
-func (m *memoryAPI) CancelMessage(_ context.Context, id, by string) error {
+func (m *memoryAPI) CancelMessage(_ context.Context, id, by string) (gateway.MessageState, error) {
 	err := m.enter()
 	defer m.mu.Unlock()
 	if id != sampleMessage {
-		return gateway.ErrConflict
+		return "", gateway.ErrConflict
 	}
 	m.did("cancelled %s by %s", id, by)
-	return err
+	return gateway.MessageCancelled, err
 }

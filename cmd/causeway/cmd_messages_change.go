@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/admin"
 	"github.com/causewayhq/causeway/store"
 )
@@ -93,6 +94,10 @@ be taken back here; exit code 1 then, and nothing is changed.` + changingHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && x.filter == (messageFilter{}) && !x.change.DryRun { // which names what is wrong with it
 				return posted(cmd, c, nil, nil, func(w io.Writer, m messageView) {
+					if m.State == string(gateway.MessageUnknown) {
+						_, _ = fmt.Fprintln(w, m.ID+" is not sent again; whether it arrived before is unknown")
+						return
+					}
 					_, _ = fmt.Fprintln(w, m.ID+" is cancelled")
 				}, "messages", args[0], "cancel")
 			}

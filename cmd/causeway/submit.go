@@ -74,14 +74,14 @@ func (x adminAPI) Receipts(ctx context.Context, id string) (gateway.Receipts, er
 }
 
 // CancelMessage takes back a message that waits.
-func (x adminAPI) CancelMessage(ctx context.Context, id, by string) error {
-	conv, err := x.a.ledger.CancelMessage(ctx, id, by, x.a.o.Now())
+func (x adminAPI) CancelMessage(ctx context.Context, id, by string) (gateway.MessageState, error) {
+	conv, state, err := x.a.ledger.CancelMessage(ctx, id, by, x.a.o.Now())
 	if err != nil {
-		return err
+		return "", err
 	}
 	x.a.sender.Wake(conv) // what waited behind it
 	x.a.publisher.Kick()
-	return nil
+	return state, nil
 }
 
 func invalid(field, format string, args ...any) error {

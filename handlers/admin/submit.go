@@ -22,8 +22,9 @@ type Submissions interface {
 	Message(ctx context.Context, id string) (*gateway.Message, []gateway.Attempt, error)
 	// Receipts is what the platform told of a message, empty for one that is not known.
 	Receipts(ctx context.Context, id string) (gateway.Receipts, error)
-	// CancelMessage takes back a message that waits, and the parts behind it.
-	CancelMessage(ctx context.Context, id, by string) error
+	// CancelMessage takes back a message that waits, and the parts behind it. It returns
+	// what the message is then: unknown when it was to be sent once more, else cancelled.
+	CancelMessage(ctx context.Context, id, by string) (gateway.MessageState, error)
 }
 
 // submissionRoutes are there where API is a Submissions.
@@ -132,6 +133,6 @@ func (r *router) cancel(c *gin.Context, a Submissions) {
 		r.fail(c, err)
 		return
 	}
-	err := a.CancelMessage(c.Request.Context(), id, by(c))
-	r.answer(c, gin.H{"id": id, "state": gateway.MessageCancelled}, err)
+	state, err := a.CancelMessage(c.Request.Context(), id, by(c))
+	r.answer(c, gin.H{"id": id, "state": state}, err)
 }

@@ -227,8 +227,8 @@ func (a *api) Receipts(context.Context, string) (gateway.Receipts, error) {
 		Members: []gateway.MemberReceipt{{Member: gateway.Identity{Kind: "phone", Value: "1"}, Delivery: gateway.StatusRead, At: at(5)}}}, nil
 }
 
-func (a *api) CancelMessage(_ context.Context, id, by string) error {
-	return a.called("cancel %s by %s", id, by)
+func (a *api) CancelMessage(_ context.Context, id, by string) (gateway.MessageState, error) {
+	return gateway.MessageCancelled, a.called("cancel %s by %s", id, by)
 }
 
 func (a *api) DoctorAccount(_ context.Context, name string) (admin.Report, error) {

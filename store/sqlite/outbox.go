@@ -172,7 +172,7 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		kind, by = gateway.OutcomeAccepted, "status" // evidence came first
 	}
 	m.Reason = ""
-	harmless := m.Reply.Type.Harmless()
+	harmless, after := m.Reply.Type.Harmless(), reasonRejected
 	if harmless && kind == gateway.OutcomeUnknown {
 		kind = gateway.OutcomeRetry // it may be made again; NextAt says whether
 	}
@@ -202,6 +202,16 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		if dead.Reason == gateway.ReasonTries {
 			m.Reason = dead.Reason
 		}
+		if m.Attempts > 1 && !harmless { // it was sent once more, and may have arrived before
+			arrived, err := mayHaveArrived(c, m)
+			if err != nil {
+				return err
+			}
+			if arrived {
+				m.State, m.open, after = gateway.MessageUnknown, false, reasonUnknown
+				break
+			}
+		}
 		if err := l.buryMessage(c, m, dead, e.At); l.notBuried(err) { // certainly not sent, so another try does no harm
 			m.State, m.Reason, m.NextAt = gateway.MessageWaiting, gateway.ReasonNotBuried, e.At.Add(unburied)
 			m.Spared++
@@ -222,10 +232,10 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 	switch {
 	case m.State == gateway.MessageAccepted:
 		return l.handedOver(c, m, e.At)
-	case m.State != gateway.MessageRejected || harmless:
+	case harmless || m.State != gateway.MessageRejected && (m.State != gateway.MessageUnknown || m.open):
 		return nil
 	}
-	return l.endParts(c, m, gateway.MessageCancelled, reasonRejected, e.At)
+	return l.endParts(c, m, gateway.MessageCancelled, after, e.At)
 }
 
 // buryMessage writes the dead letter of a message.

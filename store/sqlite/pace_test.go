@@ -53,7 +53,7 @@ func TestBegun(t *testing.T) {
 		}
 		want = append(want, b...)
 	}
-	if _, err := l.CancelMessage(t.Context(), ids[25], "ops", at(50)); err != nil { // a change that is no attempt
+	if _, _, err := l.CancelMessage(t.Context(), ids[25], "ops", at(50)); err != nil { // a change that is no attempt
 		t.Fatal(err)
 	}
 	for _, page := range []int64{1, 3, 1000} {

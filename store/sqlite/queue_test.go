@@ -112,7 +112,7 @@ func TestQueuePagesJoin(t *testing.T) {
 	from := time.Now().Add(time.Hour)
 	ids := schedule(t, l, 50, from) // message i of account shop-(i mod 10)
 	for _, id := range ids[:20] {
-		if _, err := l.CancelMessage(t.Context(), id, "ops", from); err != nil {
+		if _, _, err := l.CancelMessage(t.Context(), id, "ops", from); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -194,7 +194,7 @@ func (l *Ledger) Message(ctx context.Context, id string) (*gateway.Message, []ga
 // CancelMessage takes back a message that waits or is held, and the parts behind it,
 // durable. No attempt of it is open, and none can have reached the platform, so it
 // certainly does not leave.
-func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, err error) {
+func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, state gateway.MessageState, err error) {
 	err = l.act(ctx, 1, func(c *conn) error {
 		m, err := messageByID(c, id)
 		if err != nil {
@@ -208,10 +208,14 @@ func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time
 		if d.skipped > 0 {
 			return fmt.Errorf("the message is %s: %w", m.State, gateway.ErrConflict)
 		}
+		if m, err = messageByID(c, id); err != nil {
+			return err
+		}
+		state = m.State
 		return audit(c, now, by, string(store.DeedCancel), id)
 	})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	return conv, nil
+	return conv, state, nil
 }

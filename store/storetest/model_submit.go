@@ -54,13 +54,14 @@ func (m *model) cancelOne() {
 	if s.id == "" {
 		return
 	}
-	got, err := m.l.CancelMessage(m.ctx, s.id, "ops", m.now)
+	got, state, err := m.l.CancelMessage(m.ctx, s.id, "ops", m.now)
 	if s.state != gateway.MessageWaiting {
 		m.same("cancelled out of turn", errors.Is(err, gateway.ErrConflict), true)
 		return
 	}
 	m.must(err)
 	m.same("conversation", got, conv)
+	m.same("state", state, gateway.MessageCancelled)
 	m.cancelled++
 	for _, p := range m.out[conv][i:] {
 		if p == s || p.task == s.task && p.open {

@@ -143,6 +143,29 @@ func queueResend(w *world) {
 	}
 	w.balanced()
 
+	// The second call is refused: the first may have arrived all the same, so the message
+	// is no dead letter, and can be sent again by a person's word only.
+	letters := 0
+	for reason, refused := range map[string]gateway.Outcome{
+		"131026":            {Kind: gateway.OutcomeRejected, Code: "131026"},
+		gateway.ReasonTries: {Kind: gateway.OutcomeRetry, Code: "500"},
+	} {
+		out = w.submit(submission("4"+reason, "", "1", "2"))
+		w.send(out.Conv, unknown)
+		resend(out.ID, nil)
+		_, a := w.begin(out.Conv)
+		w.must(w.l.EndAttempt(w.ctx, &gateway.AttemptEnd{Message: out.ID, Attempt: a.ID, Outcome: refused, At: w.now, Spent: true, By: "answer"}))
+		w.same("not known still", w.find(out.ID, gateway.MessageUnknown).Reason, reason)
+		w.same("the part behind it", w.find(out.Messages[1], gateway.MessageCancelled).Reason, "after unknown")
+		dl, err := w.l.Dead(w.ctx, store.DeadQuery{Kind: "message", Conv: out.Conv})
+		w.must(err)
+		w.same("dead letters", len(dl), letters)
+		if m, _ := w.next(out.Conv); m != nil {
+			w.Errorf("still open: %+v", m)
+		}
+		w.balanced()
+	}
+
 	// Too late for the second call: it may have arrived by the first.
 	out = w.submit(submission("2", "", "1", "2"))
 	w.send(out.Conv, unknown)

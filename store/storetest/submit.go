@@ -166,9 +166,9 @@ func submitLater(w *world) {
 func submitCancel(w *world) {
 	cancel := func(id string, want error) {
 		w.Helper()
-		conv, err := w.l.CancelMessage(w.ctx, id, "ops", w.now)
-		if !errors.Is(err, want) || want == nil && conv == "" {
-			w.Errorf("cancel: %q, %v", conv, err)
+		conv, state, err := w.l.CancelMessage(w.ctx, id, "ops", w.now)
+		if !errors.Is(err, want) || want == nil && (conv == "" || state != gateway.MessageCancelled) {
+			w.Errorf("cancel: %q, %q, %v", conv, state, err)
 		}
 		w.balanced()
 	}
