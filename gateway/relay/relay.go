@@ -201,7 +201,7 @@ func (r *Relay) round(ctx context.Context, l *line, most int) (moved bool, err e
 	case !l.list[0].large():
 		return true, r.inTurn(ctx, l)
 	}
-	if err := r.fill(ctx, l, most); err != nil {
+	if err := r.fill(ctx, l, max(most, smallBatch)); err != nil { // few beside the slice
 		return true, err
 	}
 	if err := r.overtake(ctx, l); err != nil {
