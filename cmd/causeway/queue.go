@@ -18,7 +18,7 @@ import (
 const (
 	// lookFor bounds how long one request for a list looks: among 100,000 messages that
 	// are not meant it ends with an empty page, and says where to go on.
-	lookFor = 10 * time.Millisecond
+	lookFor = 4 * time.Millisecond
 	// sampleSize is how many messages a change shows.
 	sampleSize = 10
 )
