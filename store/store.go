@@ -299,7 +299,9 @@ type OutboxLedger interface {
 	// they lead to (Merged is set). Retry: waiting with NextAt; of ScopeAccount,
 	// the attempt is spared (gateway.Message).
 	// Rejected: dead letter of kind "message", later waiting and held parts of the task
-	// cancelled "after rejected"; so a retry that is Spent, with ReasonTries.
+	// cancelled "after rejected"; so a retry that is Spent, with ReasonTries. Of a message
+	// that may have arrived by an attempt before it is unknown, and for good: no dead
+	// letter, later parts cancelled "after unknown".
 	// Unknown: open until Conclude.
 	// Accepted with Next: the attempt that it makes of the head begins in the same commit,
 	// where BeginAttempt would let it (Begun is set); where not, the end is stored all the

@@ -192,8 +192,8 @@ func (l *Ledger) Message(ctx context.Context, id string) (*gateway.Message, []ga
 }
 
 // CancelMessage takes back a message that waits or is held, and the parts behind it,
-// durable. No attempt of it is open, and none can have reached the platform, so it
-// certainly does not leave.
+// durable. No attempt of it is open, so it certainly does not leave any more. One that was
+// to be sent once more may be there by the call before: unknown, not cancelled.
 func (l *Ledger) CancelMessage(ctx context.Context, id, by string, now time.Time) (conv string, state gateway.MessageState, err error) {
 	err = l.act(ctx, 1, func(c *conn) error {
 		m, err := messageByID(c, id)
