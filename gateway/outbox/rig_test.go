@@ -237,6 +237,15 @@ func (r *rig) texts() []string {
 	return out
 }
 
+// left compares with what was sent so far, when all is quiet.
+func (r *rig) left(when string, want ...string) {
+	r.t.Helper()
+	r.settle()
+	if got := r.texts(); !slices.Equal(got, want) {
+		r.t.Fatalf("%s: %v, want %v", when, got, want)
+	}
+}
+
 func (r *rig) called() []call {
 	r.mu.Lock()
 	defer r.mu.Unlock()

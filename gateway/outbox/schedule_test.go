@@ -85,10 +85,7 @@ func TestExpiresAtItsEnd(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.submit("1", 0, 0, "after")
 		time.Sleep(27 * time.Minute)
-		r.settle()
-		if got := r.texts(); !slices.Equal(got, []string{"one", "one"}) {
-			t.Fatalf("calls before the end: %v", got)
-		}
+		r.left("calls before the end", "one", "one")
 		time.Sleep(time.Minute)
 		r.settle()
 		calls := r.called()
@@ -135,10 +132,7 @@ func TestScheduledMovesWithAMerge(t *testing.T) {
 		r.sender.Wake(older) // as told by the relay
 		r.answered("old", "o2")
 		time.Sleep(time.Minute)
-		r.settle()
-		if got := r.texts(); !slices.Equal(got, []string{"o1", "o2"}) {
-			t.Fatalf("calls before the hour: %v", got)
-		}
+		r.left("calls before the hour", "o1", "o2")
 		time.Sleep(time.Hour)
 		r.settle()
 		if got := r.texts(); !slices.Equal(got, []string{"o1", "o2", "later 1", "later 2"}) {
