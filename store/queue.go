@@ -31,6 +31,11 @@ type QueueLedger interface {
 	// transaction with an audit entry. What is not in a state that allows it is
 	// skipped. Of many it takes as many as it can do in a short time.
 	ChangeMessages(ctx context.Context, ch MessageChange, by string, now time.Time) (MessagesChanged, error)
+	// BeginMove records a change of times under a key, durable, audited, or finds the one
+	// of this key. gateway.ErrConflict when the key stands for another digest.
+	BeginMove(ctx context.Context, key string, digest []byte, by string, now time.Time) (Move, error)
+	// Move finds it without recording any: gateway.ErrNotFound when there is none.
+	Move(ctx context.Context, key string, digest []byte) (Move, error)
 	// ResolveMessage settles an unknown message by a person's word, durable, audited;
 	// gateway.ErrConflict when it is not unknown. It returns the conversation.
 	ResolveMessage(ctx context.Context, r Resolve, by string, now time.Time) (conv string, err error)
@@ -93,10 +98,22 @@ const (
 type MessageChange struct {
 	Do       MessageDeed
 	Messages []string
-	// At has a time for each message, for DeedReschedule. It wins over what was asked
-	// for, but not over a send window or an end.
+	// At has a time for each message, for DeedReschedule, or else By is how much later
+	// each is due than it is. It wins over what was asked for, but not over a send window
+	// or an end.
 	At       []time.Time
+	By       time.Duration
 	Priority int
+	// Move is N of the move that DeedReschedule is a part of; 0 for none. What a later one
+	// has moved since is skipped, and what this one has moved is not moved By again.
+	Move int64
+}
+
+// Move is a change of times that was begun under a key.
+type Move struct {
+	N        int64 // grows with each
+	At       time.Time
+	Messages []string // that no later one has moved since
 }
 
 // MessagesChanged counts messages; the parts that went along are among Changed.

@@ -170,6 +170,11 @@ type conflictError struct{ error }
 
 func (e conflictError) Unwrap() error { return e.error }
 
+// serverError says that the gateway broke off: a part may be done.
+type serverError struct{ error }
+
+func (e serverError) Unwrap() error { return e.error }
+
 // refused turns an answer that is not 2xx into one sentence and an exit code. The
 // thing asked for is the second element of the path, where there is one.
 func (a *adminClient) refused(res *http.Response, body []byte, path []string) error {
@@ -193,9 +198,13 @@ func (a *adminClient) refused(res *http.Response, body []byte, path []string) er
 	case http.StatusConflict:
 		return failed(conflictError{about(path, problemSentence(p, "not possible in its present state"))})
 	case http.StatusServiceUnavailable:
-		return failed(fmt.Errorf("the gateway cannot do that now: %s; `causeway doctor` says why", problemSentence(p, "try again")))
+		return failed(serverError{fmt.Errorf("the gateway cannot do that now: %s; `causeway doctor` says why", problemSentence(p, "try again"))})
 	}
-	return failed(fmt.Errorf("the gateway answered HTTP %d: %s", res.StatusCode, problemSentence(p, "no reason given")))
+	err := fmt.Errorf("the gateway answered HTTP %d: %s", res.StatusCode, problemSentence(p, "no reason given"))
+	if res.StatusCode >= http.StatusInternalServerError {
+		err = serverError{err}
+	}
+	return failed(err)
 }
 
 // about puts the id or name of the thing before a sentence.

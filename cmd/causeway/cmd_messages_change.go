@@ -4,7 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
 
+	"github.com/oklog/ulid/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -18,6 +23,7 @@ type messagesChanged struct {
 	Matched int           `json:"matched"`
 	Changed int           `json:"changed"`
 	Skipped int           `json:"skipped"`
+	Before  int           `json:"before"`
 	Sample  []messageView `json:"sample"`
 }
 
@@ -35,10 +41,15 @@ changed and shows some. Many are changed in slices, each written down in the aud
 command is stopped, the rest is as it was and the same command goes on. What is being
 sent, or has left, is skipped. A task moves as a whole, as far as it has not left.`
 
+const onceHelp = `
+
+What --by and --spread do depends on when it is done. One that is cut short says how to go
+on: with --once NAME, the name of this change, what it has moved is not moved again.`
+
 func (x *changing) flags(cmd *cobra.Command) {
 	x.filter.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&x.change.DryRun, "dry-run", false, "say how many, show some, change nothing")
-	cmd.Flags().IntVar(&x.change.Limit, "limit", 0, "at most this many; 0 means all")
+	cmd.Flags().IntVar(&x.change.Limit, "limit", 0, "at most this many, counted anew by each command; 0 means all")
 }
 
 // run asks for the change; done is the word for it.
@@ -56,15 +67,52 @@ func (x *changing) run(cmd *cobra.Command, c *cli, done string, ids []string) er
 	if x.change.Messages = ids; (len(ids) > 0) == (len(q) > 0) {
 		return usageError("give the ids of messages, or filters such as --account or --key, and not both")
 	}
+	if x.change.By+x.change.Over != "" && x.change.IdempotencyKey == "" && !x.change.DryRun {
+		x.change.IdempotencyKey = "cli_" + ulid.Make().String()
+	}
 	nothing := false
 	err = posted(cmd, c, nil, &x.change, func(w io.Writer, r messagesChanged) {
-		nothing = !r.DryRun && r.Changed == 0
+		nothing = !r.DryRun && r.Changed+r.Before == 0
 		printChanged(w, r, done)
 	}, "messages:change")
 	if err == nil && nothing && len(ids) > 0 {
 		return failed(errors.New("nothing was changed"))
 	}
+	code, broke := codeOf(err), new(serverError)
+	if x.change.IdempotencyKey != "" && (code == exitUnreachable || cmd.Context().Err() != nil || errors.As(err, broke)) {
+		err = &exitError{code, fmt.Errorf("%w; some may be moved, and this goes on: %s", err, x.again(cmd))}
+	}
 	return err
+}
+
+// again is the command that goes on with one that was cut short. It names times that were
+// typed as from now on, since it is the same change only to the same times.
+func (x *changing) again(cmd *cobra.Command) string {
+	words := append([]string{cmd.CommandPath()}, x.change.Messages...)
+	for _, name := range slices.Sorted(maps.Keys(x.change.Filter)) {
+		words = append(words, "--"+strings.ReplaceAll(name, "_", "-"), x.change.Filter[name])
+	}
+	if x.change.Limit > 0 {
+		words = append(words, "--limit", number(x.change.Limit))
+	}
+	for _, f := range [][2]string{{"--by", x.change.By}, {"--spread", x.change.Over}, {"--at", x.change.At}, {"--once", x.change.IdempotencyKey}} {
+		if f[1] != "" {
+			words = append(words, f[0], f[1])
+		}
+	}
+	for i, w := range words[1:] {
+		if strings.ContainsFunc(w, func(r rune) bool {
+			return !strings.ContainsRune("+,-./:=@_", r) && !unicode.IsDigit(r) && !unicode.IsLetter(r)
+		}) {
+			words[i+1] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" // for a shell
+		}
+	}
+	return printable(strings.Join(words, " "), 0)
+}
+
+// once lets a person name a change that counts from now, or from where the messages stand.
+func (x *changing) once(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&x.change.IdempotencyKey, "once", "", "the change's own name: repeated with it, it moves nothing twice")
 }
 
 func printChanged(w io.Writer, r messagesChanged, done string) {
@@ -76,7 +124,11 @@ func printChanged(w io.Writer, r messagesChanged, done string) {
 		}
 		return
 	}
-	_, _ = fmt.Fprintf(w, "%s %s\n", amount(r.Changed, "message", "messages"), done)
+	_, _ = fmt.Fprintf(w, "%s %s", amount(r.Changed, "message", "messages"), done)
+	if r.Before > 0 {
+		_, _ = fmt.Fprintf(w, ", and %s before", amount(r.Before, "message", "messages"))
+	}
+	_, _ = fmt.Fprintln(w)
 	if r.Skipped > 0 {
 		_, _ = fmt.Fprintf(w, "%s skipped: not known, left or ended already, or due after the end then\n", amount(r.Skipped, "message", "messages"))
 	}
@@ -116,8 +168,7 @@ func (c *cli) messagesRescheduleCommand() *cobra.Command {
 		Short: "Move messages that wait to another time",
 		Long: `Move messages that wait to another time: --at for all, or --by for how much later (or,
 negative, earlier) each is due. A send window and an end still hold. causeway messages set
---spread spreads them over a time. Should --by be cut short, name the rest (--due-until):
-the same command again would move some twice.` + changingHelp,
+--spread spreads them over a time.` + changingHelp + onceHelp,
 		Example: "  causeway messages reschedule ms_01JDRX5S3V8P9A6K2M4N7Q0T1W --at 2026-12-01T08:00:00+08:00\n" +
 			"  causeway messages reschedule --key campaign-june --by 1d",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -130,10 +181,14 @@ the same command again would move some twice.` + changingHelp,
 			if x.change.By, err = soon("by", by); err != nil {
 				return err
 			}
+			if x.change.By == "" && x.change.IdempotencyKey != "" {
+				return usageError("--once goes with --by; to the same time a message can be moved again")
+			}
 			return x.run(cmd, c, "moved", args)
 		},
 	}
 	x.flags(cmd)
+	x.once(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "due then, RFC 3339 or +2h")
 	cmd.Flags().StringVar(&by, "by", "", "due so much later, such as 90m, 1d or -30m")
 	return cmd
@@ -153,7 +208,7 @@ func (c *cli) messagesSetCommand() *cobra.Command {
 first, replies have 0 and submitted messages 5. It never reorders a conversation.
 --spread moves tasks evenly over a time, from --at or now on, in their order.
 --hold keeps messages until --release, with the parts behind them; --release lets held
-ones go, whoever held them, but those of a replay (causeway replay release).` + changingHelp,
+ones go, whoever held them, but those of a replay (causeway replay release).` + changingHelp + onceHelp,
 		Example: "  causeway messages set --key campaign-june --spread 2h --dry-run\n  causeway messages set --account shop-a --state waiting --hold\n" +
 			"  causeway messages set --account shop-a --state held --release",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -169,8 +224,8 @@ ones go, whoever held them, but those of a replay (causeway replay release).` + 
 					x.change.Do, done = way.do, way.done
 				}
 			}
-			if ways != 1 || at != "" && over == "" {
-				return usageError("give one of --priority, --spread (with or without --at), --hold and --release")
+			if ways != 1 || over == "" && at+x.change.IdempotencyKey != "" {
+				return usageError("give one of --priority, --spread (with or without --at and --once), --hold and --release")
 			}
 			if x.change.Do == store.DeedPriority {
 				x.change.Priority = &priority
@@ -185,6 +240,7 @@ ones go, whoever held them, but those of a replay (causeway replay release).` + 
 		},
 	}
 	x.flags(cmd)
+	x.once(cmd)
 	cmd.Flags().IntVar(&priority, "priority", 0, "0 to 9, 0 goes first")
 	cmd.Flags().StringVar(&over, "spread", "", "spread over so much time, such as 2h")
 	cmd.Flags().StringVar(&at, "at", "", "with --spread: begin then, RFC 3339 or +2h")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -180,6 +181,70 @@ func TestKillWhileChangingTheQueue(t *testing.T) {
 			}
 			if audited != parts {
 				t.Errorf("%d messages are in the audit", audited)
+			}
+		})
+	}
+}
+
+// The process dies between two slices of a change that counts from where the messages
+// stand. The command says how to go on, and that, however often, moves each once: by just
+// so much, or over a time in the order in which they were due.
+func TestKillWhileMovingTheQueue(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args []string
+		want func(i int, began time.Time) (from, to time.Time)
+	}{
+		"by": {[]string{"reschedule", "--by", "1d"}, func(i int, began time.Time) (from, to time.Time) {
+			at := began.Add(time.Hour + time.Duration(i)*time.Minute + 24*time.Hour)
+			return at, at
+		}},
+		"sooner": {[]string{"reschedule", "--by", "-30m"}, func(i int, began time.Time) (from, to time.Time) {
+			at := began.Add(30*time.Minute + time.Duration(i)*time.Minute)
+			return at, at
+		}},
+		"spread": {[]string{"set", "--spread", "25h"}, func(i int, began time.Time) (from, to time.Time) {
+			return began.Add(time.Duration(i) * time.Hour), began.Add(time.Duration(i)*time.Hour + 3*time.Minute) // from when it began
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin(t)
+			w := newWorld(t, worldOptions{})
+			p := w.start("queue.changed:2")
+			w.up()
+			began := time.Now().UTC().Truncate(time.Second)
+			const tasks = 25 // of ten parts: three slices
+			ids := make([]string, tasks)
+			for i := range ids {
+				raw, err := json.Marshal(slices.Repeat([]gateway.Reply{{Text: "x"}}, 10))
+				if err != nil {
+					t.Fatal(err)
+				}
+				body := fmt.Sprintf(`{"account":"shop-a","to":{"kind":"phone","value":"1666034%04d"},"parts":%s,"idempotency_key":"june-%d","scheduled_at":%q}`,
+					i, raw, i, began.Add(time.Hour+time.Duration(i)*time.Minute).Format(time.RFC3339))
+				var out gateway.Submitted
+				if err := w.call(http.MethodPost, "/api/v1/messages", json.RawMessage(body), &out); err != nil {
+					t.Fatal(err)
+				}
+				ids[i] = out.ID
+			}
+			said, code := w.cli(append(append([]string{"messages"}, c.args...), "--key", "june-", "--due-until", "+90m")...)
+			_, again, found := strings.Cut(said, "this goes on: causeway ")
+			if code == exitOK || !found {
+				t.Fatalf("%d %s", code, said)
+			}
+			w.dies(p, "queue.changed:2")
+			w.start("")
+			w.up()
+			for range 2 {
+				if said, code := w.cli(strings.Fields(again)...); code != exitOK {
+					t.Errorf("%s: %d %s", again, code, said)
+				}
+			}
+			for i, id := range ids {
+				if from, to := c.want(i, began); w.message(id).DueAt.Before(from) || w.message(id).DueAt.After(to) {
+					t.Errorf("task %d is due %s, want from %s to %s", i, w.message(id).DueAt, from, to)
+				}
 			}
 		})
 	}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -62,23 +60,36 @@ type target struct {
 // ChangeMessages does one thing to many messages. Whom it means is found out first, by
 // reading; then it is done in slices, each looking again, so that what left meanwhile
 // is skipped. If the process dies in between, the slices that were committed are done
-// and audited, and the same request does the rest.
+// and audited, and the same request does the rest: what it changes is a state or a time
+// that it names, or, where it counts from where messages stand, under a key by which the
+// ledger knows which of them it has moved.
 func (x adminAPI) ChangeMessages(ctx context.Context, r admin.ChangeRequest, by string) (out admin.Changed, err error) {
-	targets, err := x.targets(ctx, &r, &out)
+	now := x.a.o.Now()
+	mv, err := x.move(ctx, &r, by, now)
 	if err != nil {
 		return out, err
 	}
-	at, err := plan(&r, targets, x.a.o.Now())
+	if r.Over > 0 && mv.N > 0 {
+		now = mv.At // a spread asked for again begins where it began
+	}
+	if r.Over == 0 {
+		out.Before = len(mv.Messages)
+	}
+	targets, err := x.targets(ctx, &r, mv.Messages, &out)
+	if err != nil {
+		return out, err
+	}
+	at, err := plan(&r, targets, now)
 	if err != nil || r.DryRun {
 		return out, err
 	}
 	for len(targets) > 0 {
 		n := min(len(targets), store.MaxChange)
-		ch := store.MessageChange{Do: r.Do, Priority: r.Priority}
+		ch := store.MessageChange{Do: r.Do, By: r.By, Move: mv.N, Priority: r.Priority}
 		for _, t := range targets[:n] {
 			ch.Messages = append(ch.Messages, t.id)
 		}
-		if at != nil {
+		if at != nil && r.By == 0 {
 			ch.At = at[:n]
 		}
 		x.a.o.Boundary("queue.changing")
@@ -100,18 +111,52 @@ func (x adminAPI) ChangeMessages(ctx context.Context, r admin.ChangeRequest, by 
 	return out, nil
 }
 
-// targets finds the messages that a request means.
-func (x adminAPI) targets(ctx context.Context, r *admin.ChangeRequest, out *admin.Changed) (list []target, err error) {
+// move finds or begins what a key stands for.
+func (x adminAPI) move(ctx context.Context, r *admin.ChangeRequest, by string, now time.Time) (store.Move, error) {
+	switch {
+	case r.Key == "":
+		return store.Move{}, nil
+	case !r.DryRun:
+		return x.a.ledger.BeginMove(ctx, r.Key, r.Digest, by, now)
+	}
+	mv, err := x.a.ledger.Move(ctx, r.Key, r.Digest)
+	if errors.Is(err, gateway.ErrNotFound) {
+		err = nil
+	}
+	return mv, err
+}
+
+// targets finds the messages that a request means. moved are those that it has moved
+// before: a spread places them again among the others, at the same times; any other leaves
+// them alone, and counts them among the most that it moves.
+func (x adminAPI) targets(ctx context.Context, r *admin.ChangeRequest, moved []string, out *admin.Changed) (list []target, err error) {
 	states := mayBe(r.Do)
+	known, left := map[string]bool{}, 0
+	for _, id := range moved {
+		known[id] = true
+	}
+	if r.Over == 0 {
+		left = len(moved)
+	}
 	take := func(m *gateway.Message) bool {
-		if r.Limit > 0 && len(list) >= r.Limit {
+		if r.Limit > 0 && left+len(list) >= r.Limit {
 			return false
+		}
+		if known[m.ID] {
+			return true
 		}
 		list = append(list, target{m.ID, m.Task, m.DueAt})
 		if out.Matched++; len(out.Sample) < sampleSize {
 			out.Sample = append(out.Sample, *m)
 		}
 		return true
+	}
+	if r.Over > 0 {
+		again, err := x.waiting(ctx, moved)
+		if err != nil {
+			return nil, err
+		}
+		list, out.Matched = again, len(again)
 	}
 	if len(r.Messages) > 0 {
 		named, err := x.a.ledger.NamedMessages(ctx, r.Messages)
@@ -150,83 +195,20 @@ func (x adminAPI) targets(ctx context.Context, r *admin.ChangeRequest, out *admi
 	return list, nil
 }
 
-// plan puts messages into the order in which they are changed, and says to which times
-// they are moved; nil when none are. They are found by key or by row, and spread, released
-// and moved in the order in which they leave.
-func plan(r *admin.ChangeRequest, targets []target, now time.Time) ([]time.Time, error) {
-	slices.SortFunc(targets, func(a, b target) int { return cmp.Or(a.due.Compare(b.due), strings.Compare(a.id, b.id)) })
-	at := times(r, targets, now)
-	for _, t := range at {
-		if t.After(now.Add(gateway.MaxScheduled)) {
-			return nil, invalid("at", "must not lead beyond a year from now")
+// waiting are those of some messages that wait still.
+func (x adminAPI) waiting(ctx context.Context, ids []string) (list []target, err error) {
+	for page := range slices.Chunk(ids, 1000) {
+		named, err := x.a.ledger.NamedMessages(ctx, page)
+		if err != nil {
+			return nil, err
 		}
-	}
-	inSlices(r, targets, at)
-	return at, nil
-}
-
-// inSlices puts messages into the order in which they are changed, since one that is due
-// may leave between two slices: what is put off goes last first, so that nothing leaves
-// in front of what stood before it, and what is let go, or is due sooner, first first.
-func inSlices(r *admin.ChangeRequest, targets []target, at []time.Time) {
-	if r.Do != store.DeedHold && at == nil {
-		return // in the order in which they leave
-	}
-	type change struct {
-		target
-		at time.Time
-	}
-	var later, sooner []change
-	for i, t := range targets {
-		if r.Do == store.DeedHold {
-			later = append(later, change{target: t})
-		} else if at[i].After(t.due) {
-			later = append(later, change{t, at[i]})
-		} else {
-			sooner = append(sooner, change{t, at[i]})
-		}
-	}
-	slices.Reverse(later)
-	for i, c := range append(later, sooner...) {
-		targets[i] = c.target
-		if at != nil {
-			at[i] = c.at
-		}
-	}
-}
-
-// times are those to which messages are moved; nil when none are. A task keeps together,
-// and spread ones keep their order.
-func times(r *admin.ChangeRequest, targets []target, now time.Time) []time.Time {
-	if r.Do != store.DeedReschedule {
-		return nil
-	}
-	tasks := map[string]time.Time{}
-	for _, t := range targets {
-		tasks[t.task] = time.Time{}
-	}
-	begin := r.At
-	if begin.Before(now) {
-		begin = now
-	}
-	n, out := 0, make([]time.Time, len(targets))
-	for i, t := range targets {
-		at := tasks[t.task]
-		if at.IsZero() {
-			switch {
-			case r.Over > 0:
-				at = begin.Add(time.Duration(float64(r.Over) * float64(n) / float64(len(tasks))))
-			case r.By != 0:
-				at = t.due.Add(r.By)
-			default:
-				at = r.At
+		for i := range named {
+			if m := &named[i]; m.State == gateway.MessageWaiting {
+				list = append(list, target{m.ID, m.Task, m.DueAt})
 			}
-			tasks[t.task] = at
-			n++
 		}
-		out[i] = at
 	}
-	return out
+	return list, nil
 }
 
 // ResolveMessage settles an unknown message by a person's word.

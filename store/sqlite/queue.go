@@ -71,23 +71,6 @@ func (l *Ledger) Resend(ctx context.Context, id string, now time.Time) error {
 	})
 }
 
-// retime lets waiting parts be due at a time. They move together: the order is by the
-// time due.
-func (l *Ledger) retime(c *conn, parts []message, due time.Time) (moved int, err error) {
-	for i := range parts {
-		p := &parts[i]
-		if p.State != gateway.MessageWaiting || p.DueAt.Equal(due) {
-			continue
-		}
-		p.DueAt = due
-		if err := l.storeMessage(c, p, p.State); err != nil {
-			return moved, err
-		}
-		moved++
-	}
-	return moved, nil
-}
-
 // taskOf are all parts of m's task, in order, m included.
 func taskOf(c *conn, m *message) (parts []message, err error) {
 	if m.Parts == 1 {
@@ -109,7 +92,7 @@ const changeTime = 20 * time.Millisecond
 // its attempt is refused: both are written by one writer.
 func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by string, now time.Time) (store.MessagesChanged, error) {
 	var out store.MessagesChanged
-	if n := len(ch.Messages); n > store.MaxChange || ch.Do == store.DeedReschedule && len(ch.At) != n {
+	if n := len(ch.Messages); n > store.MaxChange || ch.Do == store.DeedReschedule && len(ch.At) != n && ch.By == 0 {
 		return out, fmt.Errorf("a change of too many messages, or without their times: %w", gateway.ErrConflict)
 	}
 	err := l.act(ctx, len(ch.Messages), func(c *conn) error {
@@ -120,7 +103,7 @@ func (l *Ledger) ChangeMessages(ctx context.Context, ch store.MessageChange, by 
 				break
 			}
 			taken++
-			if ch.Do == store.DeedReschedule {
+			if len(ch.At) > 0 {
 				d.at = ch.At[i]
 			}
 			if err := d.one(id); err != nil {
@@ -153,6 +136,8 @@ type deed struct {
 	c        *conn
 	do       store.MessageDeed
 	at       time.Time
+	by       time.Duration
+	move     int64
 	priority int
 	now      time.Time
 
@@ -162,7 +147,7 @@ type deed struct {
 }
 
 func newDeed(l *Ledger, c *conn, ch *store.MessageChange, now time.Time) *deed {
-	return &deed{l: l, c: c, do: ch.Do, priority: ch.Priority, now: now, convs: map[string]bool{}, done: map[string]bool{}}
+	return &deed{l: l, c: c, do: ch.Do, by: ch.By, move: ch.Move, priority: ch.Priority, now: now, convs: map[string]bool{}, done: map[string]bool{}}
 }
 
 func (d *deed) one(id string) error {
@@ -192,7 +177,10 @@ func (d *deed) one(id string) error {
 	case store.DeedPriority:
 		err = d.each([]message{*m}, m, d.rank, gateway.MessageWaiting, gateway.MessageHeld)
 	case store.DeedReschedule:
-		err = d.retime(parts, m)
+		var done bool
+		if done, err = d.reschedule(parts, m); done {
+			return err
+		}
 	default:
 		err = fmt.Errorf("a deed of no known kind: %w", gateway.ErrConflict)
 	}
@@ -274,37 +262,6 @@ func (d *deed) release(parts []message, m *message) error {
 		p.State, p.Reason = gateway.MessageWaiting, ""
 		return nil
 	}, gateway.MessageHeld)
-}
-
-// retime moves what has not left of a task, unless that would be after its end.
-func (d *deed) retime(parts []message, m *message) error {
-	due := m.Window.Due(later(d.at, d.now))
-	if m.State != gateway.MessageWaiting || !m.EndMoves && !m.ExpiresAt.IsZero() && !due.Before(m.ExpiresAt) {
-		return nil
-	}
-	if _, err := d.l.retime(d.c, parts, due); err != nil {
-		return err
-	}
-	for i := range parts {
-		p := &parts[i]
-		if p.State != gateway.MessageWaiting {
-			continue
-		}
-		d.done[p.ID] = true
-		if p.EndMoves {
-			if _, err := d.c.exec("UPDATE message SET expires_at = ? WHERE id = ?", due.Add(gateway.WindowedFor), p.ID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // reasonUnknown is why the parts behind an unknown one are cancelled.

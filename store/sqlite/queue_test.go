@@ -92,6 +92,8 @@ func TestQueueGoesAlongIndexes(t *testing.T) {
 	}
 	for _, text := range []string{
 		"SELECT account, priority FROM message WHERE conv = ? AND open = 1 AND due_at <= ? ORDER BY priority LIMIT 1",
+		"SELECT id, row FROM message WHERE moved = ? AND moved > 0 AND row > ? ORDER BY row LIMIT ?",
+		"SELECT coalesce(max(moved), 0) FROM (SELECT moved FROM message WHERE id >= ? AND task = ? ORDER BY id LIMIT ?)",
 		"SELECT key, task FROM submission WHERE key >= ? AND key > ? AND key < ? ORDER BY key LIMIT ?",
 	} {
 		args := make([]any, strings.Count(text, "?"))
