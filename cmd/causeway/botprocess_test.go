@@ -103,7 +103,7 @@ func (b *botProcess) count(pick func(*handled) bool) (n int) {
 	return n
 }
 
-// ready says whether it has found its application; only the one in JavaScript tells.
+// ready says whether it has found its application; those that are not in Go tell.
 func (b *botProcess) ready() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,11 +170,45 @@ func (w *world) botProcess(takes time.Duration) *botProcess {
 // jsProcess starts the bot in JavaScript.
 func (w *world) jsProcess(takes time.Duration) *botProcess {
 	w.t.Helper()
-	folder := filepath.Join("..", "..", "testdata", "workers", "js")
-	cmd := exec.Command(needNode(w.t, filepath.Join(folder, "node_modules", "@nats-io", "jetstream")), "worker.js")
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "NATS_URL=nats://"+w.nats, "NATS_USER=bot", "NATS_PASSWORD=bot-password", "APP=echo",
+	return w.nodeProcess([]string{"worker.js"}, "NATS_URL=nats://"+w.nats, "NATS_USER=bot", "NATS_PASSWORD=bot-password", "APP=echo",
 		fmt.Sprintf("TAKES_MS=%d", takes.Milliseconds()))
+}
+
+// nodeProcess starts Node.js where the NATS client for it is.
+func (w *world) nodeProcess(args []string, env ...string) *botProcess {
+	w.t.Helper()
+	folder := filepath.Join("..", "..", "testdata", "workers", "js")
+	cmd := exec.Command(needNode(w.t, filepath.Join(folder, "node_modules", "@nats-io", "jetstream")), args...) //nolint:gosec // a program of these tests
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), env...)
+	return w.started(cmd)
+}
+
+// pyProcess starts the bot in Python.
+func (w *world) pyProcess(takes time.Duration) *botProcess {
+	w.t.Helper()
+	return w.pythonProcess(filepath.Join("..", "..", "testdata", "workers", "python", "worker.py"),
+		"NATS_URL=nats://"+w.nats, "NATS_USER=bot", "NATS_PASSWORD=bot-password", "APP=echo", fmt.Sprintf("TAKES_MS=%d", takes.Milliseconds()))
+}
+
+// pythonProcess starts a program in Python with NATS's client for it, which no registry
+// that CI reaches has: without it the test is skipped, or fails where
+// CAUSEWAY_REQUIRE asks for nats-py.
+func (w *world) pythonProcess(path string, env ...string) *botProcess {
+	w.t.Helper()
+	const get = "nats-py is not here: pip install nats-py"
+	python, err := exec.LookPath("python3")
+	if err == nil {
+		err = exec.Command(python, "-c", "import nats").Run() //nolint:gosec // what is on the path
+	}
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("CAUSEWAY_REQUIRE"), ","), "nats-py") {
+			w.t.Fatal(get)
+		}
+		w.t.Skip(get)
+	}
+	cmd := exec.Command(python, path) //nolint:gosec // a program of these tests
+	cmd.Env = append(append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1"), env...)
 	return w.started(cmd)
 }
 

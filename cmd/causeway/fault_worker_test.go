@@ -71,30 +71,36 @@ func TestWorkerKilled(t *testing.T) {
 // A worker is frozen past ack_wait while it works and then goes on: its events
 // ran elsewhere meanwhile, one answer counts, the other is late.
 func TestWorkerFrozen(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 1s}\n"})
-	w.start("")
-	w.up()
-	first := w.botProcess(time.Second)
-	l := &load{w: w, convs: 6, each: 5}
-	underLoad(t, l, time.Minute, func(ctx context.Context) {
-		w.until(20*time.Second, "the worker works", func() bool { return len(first.open()) > 0 })
-		first.freeze()
-		second := w.botProcess(50 * time.Millisecond)
-		w.until(30*time.Second, "the other worker took over what the first one has", func() bool {
-			return slices.ContainsFunc(first.open(), func(event string) bool { return second.began(event) })
+	for name, bot := range map[string]func(w *world, takes time.Duration) *botProcess{
+		"Go": (*world).botProcess, "JavaScript": (*world).jsProcess, "Python": (*world).pyProcess,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 1s}\n"})
+			first := bot(w, time.Second)
+			w.start("")
+			w.up()
+			l := &load{w: w, convs: 6, each: 5}
+			underLoad(t, l, time.Minute, func(ctx context.Context) {
+				w.until(20*time.Second, "the worker works", func() bool { return len(first.open()) > 0 })
+				first.freeze()
+				second := bot(w, 50*time.Millisecond)
+				w.until(30*time.Second, "the other worker took over what the first one has", func() bool {
+					return slices.ContainsFunc(first.open(), func(event string) bool { return second.began(event) })
+				})
+				first.thaw()
+			})
+			w.quiet(time.Minute)
+			var c struct {
+				Counters map[string]int64 `json:"counters"`
+			}
+			w.until(20*time.Second, "the late answers are counted", func() bool {
+				return w.get("/api/v1/sums", &c) == nil && c.Counters["late"] > 0
+			})
+			if unknown := l.verify(); unknown != 0 {
+				t.Errorf("%d unknown messages", unknown)
+			}
 		})
-		first.thaw()
-	})
-	w.quiet(time.Minute)
-	var c struct {
-		Counters map[string]int64 `json:"counters"`
-	}
-	w.until(20*time.Second, "the late answers are counted", func() bool {
-		return w.get("/api/v1/sums", &c) == nil && c.Counters["late"] > 0
-	})
-	if unknown := l.verify(); unknown != 0 {
-		t.Errorf("%d unknown messages", unknown)
 	}
 }
 

@@ -6,13 +6,23 @@ import (
 	"time"
 )
 
-// Two workers in JavaScript, with a plain NATS client: one is killed while it works,
-// then the gateway. Order holds, every event is settled once and answered once.
+// Two workers with a plain NATS client: one is killed while it works, then the gateway.
+// Order holds, every event is settled once and answered once.
 func TestJavaScriptWorkers(t *testing.T) {
 	t.Parallel()
+	recipeUnderKills(t, func(w *world) *botProcess { return w.jsProcess(20 * time.Millisecond) })
+}
+
+func TestPythonWorkers(t *testing.T) {
+	t.Parallel()
+	recipeUnderKills(t, func(w *world) *botProcess { return w.pyProcess(20 * time.Millisecond) })
+}
+
+func recipeUnderKills(t *testing.T, bot func(w *world) *botProcess) {
+	t.Helper()
 	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s, tries: 10, delays: [100ms]}\n"})
-	first := w.jsProcess(20 * time.Millisecond)
-	second := w.jsProcess(20 * time.Millisecond) // both wait for the gateway
+	first := bot(w)
+	second := bot(w) // both wait for the gateway
 	w.start("")
 	w.up()
 	w.until(time.Minute, "both are there", func() bool { return first.ready() && second.ready() })
