@@ -14,7 +14,7 @@ import (
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const convs, least = 900, 64
+		const convs, least = 900, 16
 		m := newModel()
 		m.pulls = 1
 		m.set(func() {
