@@ -473,7 +473,8 @@ func TestRestBetweenFewOffers(t *testing.T) {
 			time.Sleep(40 * time.Millisecond)
 		}
 		rest.Store(0)
-		time.Sleep(40 * time.Millisecond)
+		m.set(func() { m.unacked = 16 }) // workers have those
+		time.Sleep(time.Second)
 		synctest.Wait()
 		if n := m.offered(); n != 30 {
 			t.Errorf("%d of 30 offers when there is nothing to rest for", n)
