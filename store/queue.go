@@ -21,6 +21,9 @@ type QueueLedger interface {
 	// place. gateway.ErrConflict when it is not unknown or was sent again before: two
 	// attempts ended so. Not durable: undone, it is asked for again.
 	Resend(ctx context.Context, message string, now time.Time) error
+	// Unproven says that an attempt of a message ended unknown and nothing has told of the
+	// message since.
+	Unproven(ctx context.Context, message string) (bool, error)
 	// FindMessages returns a page of the messages that a query selects. It looks at a
 	// bounded number of rows, so a page may be empty and not the last.
 	FindMessages(ctx context.Context, q MessageQuery) (MessagePage, error)

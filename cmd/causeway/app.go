@@ -148,7 +148,7 @@ func (a *app) wire() {
 	a.broker = newBroker(a)
 	a.publisher = relay.NewPublisher(a.ledger, a.broker, o.Log, o.Boundary, a.rest)
 	a.sender = outbox.NewSender(outbox.SenderOptions{
-		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, OnUnknown: a.onUnknown, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick(); a.results.Kick(); a.watchers() },
+		Ledger: a.ledger, Queue: a.ledger, Client: a.dir.client, UnknownWait: a.unknownWait, OnUnknown: a.onUnknown, Unread: a.unread, Shares: sharing(o.Config.Accounts), Changed: func() { a.publisher.Kick(); a.judge.Kick(); a.results.Kick(); a.watchers() },
 		Merged: a.broker.merged, Attempted: a.tailAttempted,
 		Accounts: a.ledger, Limits: a.limits, Paced: a.accountNames(), Retry: o.Config.Retry, KeyFP: a.keyFP, Probe: a.tryAccount,
 		Stopped: a.brakes.silenced,

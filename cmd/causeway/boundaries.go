@@ -16,7 +16,7 @@ func boundaries() []string {
 }
 
 // sideBoundaries are those beside the way: what overtakes a large payload, what the
-// gate decides without an answer, and what operators ask for.
+// gate decides without an answer, what is sent once more, and what operators ask for.
 func sideBoundaries() []string {
 	return []string{
 		"relay.overtaking", "relay.overtook",
@@ -28,6 +28,7 @@ func sideBoundaries() []string {
 		"replay.read", "replay.relayed", "replay.ending",
 		"submit.checked", "submit.committed",
 		"queue.changing", "queue.changed",
+		"unknown.resending", "unknown.resent",
 		"results.posting", "results.posted",
 		"media.stored", "media.committed",
 		"bridge.calling", "bridge.called", "bridge.answering", "bridge.answered",

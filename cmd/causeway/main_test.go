@@ -23,9 +23,10 @@ const (
 	// storageEnv limits the embedded broker's storage, in bytes.
 	storageEnv = "CAUSEWAY_TEST_STORAGE"
 	// laterEnv is how far the process's clock is ahead, so that what waits for an hour
-	// is due; callEnv in place of testCallTimeout.
-	laterEnv = "CAUSEWAY_TEST_LATER"
-	callEnv  = "CAUSEWAY_TEST_CALL"
+	// is due; callEnv in place of testCallTimeout, unknownEnv of a wait for evidence of 3 s.
+	laterEnv   = "CAUSEWAY_TEST_LATER"
+	callEnv    = "CAUSEWAY_TEST_CALL"
+	unknownEnv = "CAUSEWAY_TEST_UNKNOWN"
 )
 
 // testCallTimeout is how long a call of the gateways may take.
@@ -55,7 +56,8 @@ func TestMain(m *testing.M) {
 		if later := duration(laterEnv, 0); later != 0 {
 			o.Now = func() time.Time { return time.Now().Add(later) }
 		}
-		o.UnknownWait = func(string, string) time.Duration { return 3 * time.Second }
+		unknown := duration(unknownEnv, 3*time.Second)
+		o.UnknownWait = func(string, string) time.Duration { return unknown }
 		o.Boundary = suicide(os.Getenv(killEnv))
 		o.MaxStorage, _ = strconv.ParseInt(os.Getenv(storageEnv), 10, 64)
 	}}

@@ -47,6 +47,20 @@ func (a *app) onUnknown(name string) gateway.OnUnknown {
 	return gateway.OnUnknown{}
 }
 
+// unread is for the sender: when the oldest payload came that was not relayed yet. While
+// one is relayed that is large, those behind it may have been.
+func (a *app) unread(ctx context.Context) (oldest time.Time, err error) {
+	at, err := a.ledger.Position(ctx)
+	if err != nil {
+		return oldest, err
+	}
+	list, err := a.archive.Read(ctx, at.Pos, 1, 0)
+	if len(list) > 0 {
+		oldest = list[0].ReceivedAt
+	}
+	return oldest, err
+}
+
 // keyFP is the fingerprint of what an account is refused or taken by: credentials,
 // what they are for, and from where the calls come.
 func (a *app) keyFP(name string) string {

@@ -79,7 +79,7 @@ func (s *Sender) follow(ctx context.Context, m *gateway.Message, b *behind) *gat
 	s.unfollow(b) // the commit is made anew
 	now := s.o.Now()
 	b.again = now
-	if ctx.Err() != nil || s.crowded.Load() || m.Behind != "" || m.Window != nil || m.DueAt.After(now) || m.NextAt.After(now) {
+	if ctx.Err() != nil || s.crowded.Load() || m.Behind != "" || m.Window != nil || m.Attempts > 0 || m.DueAt.After(now) || m.NextAt.After(now) {
 		return nil
 	}
 	expires, _ := s.expires(m)

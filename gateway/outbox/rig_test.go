@@ -51,6 +51,7 @@ type rig struct {
 	fails   atomic.Int64    // so many ends of attempts are not stored
 	halted  atomic.Bool     // nothing leaves
 	unknown gateway.OnUnknown
+	unread  atomic.Pointer[time.Time] // when the oldest came of what was not read; nil for none
 
 	concurrency int // of the sender; 0 for its own
 }
@@ -105,8 +106,14 @@ func (r *rig) start(begin time.Time) {
 		Probe:       func(context.Context, string, string) string { return r.probe() },
 		UnknownWait: func(string, string) time.Duration { return 60 * time.Second },
 		OnUnknown:   func(string) gateway.OnUnknown { return r.unknown },
-		Client:      func(string, string) outbox.Client { return client{r, begin} },
-		NewID:       func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
+		Unread: func(context.Context) (time.Time, error) {
+			if at := r.unread.Load(); at != nil {
+				return *at, nil
+			}
+			return time.Time{}, nil
+		},
+		Client: func(string, string) outbox.Client { return client{r, begin} },
+		NewID:  func() string { return fmt.Sprintf("at_%026d", r.ids.Add(1)) },
 		Changed: func() {
 			if r.judge != nil {
 				r.judge.Kick()

@@ -29,6 +29,8 @@ type QueueLedger interface {
 	// Resend lets an unknown message wait for one more call; gateway.ErrConflict when
 	// it had that.
 	Resend(ctx context.Context, message string, now time.Time) error
+	// Unproven says that nobody knows of a call of a message whether it was taken.
+	Unproven(ctx context.Context, message string) (bool, error)
 }
 
 // AccountLedger keeps which accounts are stopped, and what of their pace is spent, over
@@ -64,6 +66,9 @@ type SenderOptions struct {
 	// happens then; nil goes on.
 	UnknownWait func(platform, account string) time.Duration
 	OnUnknown   func(account string) gateway.OnUnknown
+	// Unread is when the oldest came of what was not read yet, zero for none: nothing that
+	// may have arrived is sent once more before what came was read. Nil for none.
+	Unread func(ctx context.Context) (oldest time.Time, err error)
 	// Shares lists the accounts that have something in common with one, itself or
 	// not: they wait with it. Nil for none.
 	Shares func(account string, share gateway.Share) []string
@@ -114,6 +119,7 @@ type Sender struct {
 	pace *pace
 	// crowded says that conversations are in line for a place: nobody goes on then.
 	crowded atomic.Bool
+	began   time.Time // set once, by Run
 
 	mu    sync.Mutex
 	woken map[string]struct{}
@@ -164,6 +170,9 @@ func NewSender(o SenderOptions) *Sender {
 	if o.Window == nil {
 		o.Window = func(string, string) gateway.CustomerWindow { return gateway.CustomerWindow{} }
 	}
+	if o.Unread == nil {
+		o.Unread = func(context.Context) (time.Time, error) { return time.Time{}, nil }
+	}
 	if o.Stopped == nil {
 		o.Stopped = func(*gateway.Message) bool { return false }
 	}
@@ -204,6 +213,7 @@ type rested struct {
 // Run sends until ctx ends, then waits for the calls in flight: their outcomes
 // are stored.
 func (s *Sender) Run(ctx context.Context) error {
+	s.began = s.o.Now()
 	if err := s.loadAccounts(ctx); err != nil {
 		return err
 	}

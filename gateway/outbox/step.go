@@ -90,6 +90,12 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 			return s.postpone(ctx, m, opens)
 		}
 	}
+	switch again, err := s.mayRepeat(ctx, m, now); {
+	case err != nil:
+		return s.failed(ctx, err)
+	case !again.IsZero():
+		return earlier(again, expires)
+	}
 	client := s.o.Client(m.Platform, m.Account)
 	if client == nil {
 		s.pace.hold(m.Account, now.Add(time.Minute))

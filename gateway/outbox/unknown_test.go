@@ -106,3 +106,80 @@ func TestUnknownIsNotResentTooLate(t *testing.T) {
 		}
 	})
 }
+
+// The platform told that the first call was taken while we were down, or what it told lies
+// in the archive, not read yet: then there is no second call, wherever it stands before it.
+func TestProvenIsNotResent(t *testing.T) {
+	const customer, halfway = "1", 30 * time.Second
+	for name, c := range map[string]struct {
+		decided bool // it is to be sent again already, and stands still before the call
+		unread  bool // in place of a restart
+		proof   bool
+		calls   []string
+	}{
+		"restarted":                   {calls: []string{"a1", "a1"}},
+		"restarted, proven":           {proof: true, calls: []string{"a1"}},
+		"restarted, decided":          {decided: true, calls: []string{"a1", "a1"}},
+		"restarted, decided, proven":  {decided: true, proof: true, calls: []string{"a1"}},
+		"not read":                    {unread: true, calls: []string{"a1", "a1"}},
+		"not read, proven":            {unread: true, proof: true, calls: []string{"a1"}},
+		"not read, decided":           {unread: true, decided: true, calls: []string{"a1", "a1"}},
+		"not read, decided, and then": {unread: true, decided: true, proof: true, calls: []string{"a1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.unknown = gateway.OnUnknown{Do: gateway.UnknownResend}
+				r.say = lost("a1", 1)
+				r.answered(customer, "a1")
+				time.Sleep(halfway)
+				marker := r.states()[0].Message
+				r.halted.Store(c.decided)
+				if c.decided {
+					time.Sleep(time.Minute)
+				}
+				if c.unread {
+					came := time.Now()
+					r.unread.Store(&came)
+				} else {
+					r.stop()
+				}
+				time.Sleep(10 * time.Minute)
+				r.halted.Store(false)
+				if c.unread {
+					r.sender.Wake(r.conv)
+				} else {
+					r.start(time.Now())
+				}
+				time.Sleep(halfway)
+				r.left("while proof may come", "a1")
+				if c.proof {
+					r.status(customer, marker, "ext-1", gateway.StatusDelivered)
+				}
+				r.unread.Store(nil)
+				time.Sleep(time.Minute)
+				r.left("in the end", c.calls...)
+				if m := r.states()[0]; m.State != gateway.MessageAccepted {
+					t.Errorf("%s", m.State)
+				}
+			})
+		})
+	}
+}
+
+// What is stuck in the archive holds a message only while it may be sent at all: then it
+// stays unknown.
+func TestUnreadHoldsNoMessageForEver(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.unknown = gateway.OnUnknown{Do: gateway.UnknownResend}
+		r.say = lost("a1", 1)
+		came := time.Now()
+		r.unread.Store(&came)
+		r.answered("1", "a1")
+		r.answered("1", "b1")
+		time.Sleep(2 * time.Hour) // longer than MaxAge
+		r.settle()
+		if m := r.states()[0]; m.State != gateway.MessageUnknown || len(r.called()) != 1 {
+			t.Errorf("%s after %v", m.State, r.texts())
+		}
+	})
+}

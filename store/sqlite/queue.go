@@ -71,6 +71,17 @@ func (l *Ledger) Resend(ctx context.Context, id string, now time.Time) error {
 	})
 }
 
+// Unproven says whether a message may have arrived; see store.QueueLedger.
+func (l *Ledger) Unproven(ctx context.Context, id string) (unproven bool, err error) {
+	err = l.r.read(ctx, func(c *conn) error {
+		n, err := c.number(`SELECT count(*) FROM message m JOIN attempt a ON a.message = m.id
+			WHERE m.id = ? AND m.external_id = '' AND m.delivery = '' AND a.outcome = 'unknown'`, id)
+		unproven = n > 0
+		return err
+	})
+	return unproven, err
+}
+
 // taskOf are all parts of m's task, in order, m included.
 func taskOf(c *conn, m *message) (parts []message, err error) {
 	if m.Parts == 1 {

@@ -92,6 +92,7 @@ func TestQueueGoesAlongIndexes(t *testing.T) {
 	}
 	for _, text := range []string{
 		"SELECT account, priority FROM message WHERE conv = ? AND open = 1 AND due_at <= ? ORDER BY priority LIMIT 1",
+		"SELECT count(*) FROM message m JOIN attempt a ON a.message = m.id WHERE m.id = ? AND m.external_id = '' AND m.delivery = '' AND a.outcome = 'unknown'",
 		"SELECT id, row FROM message WHERE moved = ? AND moved > 0 AND row > ? ORDER BY row LIMIT ?",
 		"SELECT coalesce(max(moved), 0) FROM (SELECT moved FROM message WHERE id >= ? AND task = ? ORDER BY id LIMIT ?)",
 		"SELECT key, task FROM submission WHERE key >= ? AND key > ? AND key < ? ORDER BY key LIMIT ?",

@@ -116,12 +116,22 @@ func queueResend(w *world) {
 		}
 		w.balanced()
 	}
+	unproven := func(id string, want bool) {
+		w.Helper()
+		got, err := w.l.Unproven(w.ctx, id)
+		w.must(err)
+		w.same("unproven", got, want)
+	}
 	out := w.submit(submission("1", "", "1", "2"))
 	w.submit(submission("1", "", "next"))
 	resend(out.ID, gateway.ErrConflict)
+	unproven(out.ID, false)
+	unproven("ms_none", false)
 	resend("ms_none", gateway.ErrNotFound)
 	w.send(out.Conv, unknown)
+	unproven(out.ID, true)
 	resend(out.ID, nil)
+	unproven(out.ID, true)
 	m, _ := w.next(out.Conv)
 	w.same("in its place, with no try spent", [2]any{m.ID, m.Tries()}, [2]any{out.ID, 0})
 	c := w.changes()
@@ -130,6 +140,19 @@ func queueResend(w *world) {
 	resend(out.ID, gateway.ErrConflict)
 	w.must(w.l.Conclude(w.ctx, out.ID, gateway.MessageUnknown, "no evidence", w.now))
 	resend(out.ID, gateway.ErrConflict)
+
+	// Told of while it waits for the second call; tried again, it was certainly not there.
+	out = w.submit(submission("2", "", "1"))
+	w.send(out.Conv, gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: gateway.ScopePair, Code: "busy"})
+	unproven(out.ID, false)
+	w.later(time.Hour)
+	w.send(out.Conv, unknown)
+	resend(out.ID, nil)
+	unproven(out.ID, true)
+	w.relay(w.status("s-proof", "2", "ext-proof", out.ID, gateway.StatusSent))
+	w.judge()
+	unproven(out.ID, false)
+	w.find(out.ID, gateway.MessageAccepted)
 
 	// Taken back before the second call: it does not leave again, and may be there.
 	out = w.submit(submission("3", "", "1", "2"))
