@@ -1,10 +1,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,12 +14,16 @@ import (
 	"github.com/causewayhq/causeway/store"
 )
 
-// scanRows is how many rows one page looks at: it takes a millisecond, whatever the
-// query and however many messages there are; 3 where rows that are due one after another
-// lie far apart in the file, as those of a campaign in random order do, and three times
-// that when the machine has other work. SQLite leaves out what the query does not
-// select, a twentieth of the work of handing it over.
-const scanRows = 250
+const (
+	// scanRows is how many rows one page looks at: it takes a millisecond, whatever the
+	// query and however many messages there are. SQLite leaves out what the query does not
+	// select, a twentieth of the work of handing it over.
+	scanRows = 250
+	// scanDue is scanRows by time due. Rows that are due one after another lie far apart in
+	// the file, as those of a campaign in random order do, but those of other accounts and
+	// applications are left out by the index, without being read.
+	scanDue = 2500
+)
 
 func isNotFound(err error) bool { return errors.Is(err, gateway.ErrNotFound) }
 
@@ -25,7 +31,7 @@ func isNotFound(err error) bool { return errors.Is(err, gateway.ErrNotFound) }
 // what it cannot select is left out row by row, up to the place where the page ends at
 // the latest.
 func (l *Ledger) FindMessages(ctx context.Context, q store.MessageQuery) (page store.MessagePage, err error) {
-	f := finder{q: &q, limit: limitOf(q.Limit), rows: scanRows}
+	f := finder{q: &q, limit: limitOf(q.Limit)}
 	find := f.scan
 	switch {
 	case q.Key != "":
@@ -75,7 +81,7 @@ func (l *Ledger) NamedMessages(ctx context.Context, ids []string) (out []gateway
 type finder struct {
 	q     *store.MessageQuery
 	limit int
-	rows  int // that are looked at
+	rows  int // that are looked at; 0 for as many as take a millisecond
 	page  store.MessagePage
 }
 
@@ -104,17 +110,19 @@ func (f *finder) scan(c *conn) error {
 	if err != nil {
 		return err
 	}
-	where, args, edge := w.where, w.args, ""
-	_, err = c.one("SELECT due_at, row FROM message WHERE "+where+" ORDER BY "+w.order+" LIMIT 1 OFFSET ?", func(r row) {
-		edge = w.place(r.int(0), r.int(1))
-		where, args = where+w.until, append(args, w.bound(r.int(0), r.int(1))...)
-	}, append(args, f.rows-1)...)
-	if err != nil {
-		return err
+	rows := cmp.Or(f.rows, w.rows)
+	where, args := w.where+w.end, append(slices.Clone(w.args), w.last...)
+	if !w.few {
+		_, err = c.one("SELECT due_at, row FROM "+w.along+" WHERE "+where+" ORDER BY "+w.order+" LIMIT 1 OFFSET ?", func(r row) {
+			f.page.Next = w.place(r.int(0), r.int(1)) // unless it is full before
+			where, args = w.where+w.until, append(slices.Clone(w.args), w.bound(r.int(0), r.int(1))...)
+		}, append(slices.Clone(args), rows-1)...)
+		if err != nil {
+			return err
+		}
 	}
-	f.page.Next = edge // unless it is full before
 	args = append(args, string(f.q.State), f.q.Account, f.q.App)
-	return c.query("SELECT "+messageColumns+", row FROM message WHERE "+where+selected+" ORDER BY "+w.order, func(r row) error {
+	return c.query("SELECT "+messageColumns+", row FROM "+w.along+" WHERE "+where+selected+" ORDER BY "+w.order, func(r row) error {
 		if m := scanMessage(r); !f.take(&m, w.place(r.int(9), r.int(messageRest))) {
 			return errStop
 		}
@@ -125,11 +133,17 @@ func (f *finder) scan(c *conn) error {
 // way is an index to go along, from where the page before ended. The texts name the
 // indexes' conditions, so that each has a short way.
 type way struct {
+	along        string // the table, and its index where there is a choice
 	where, order string
 	args         []any
-	// until, with bound, is the condition that ends the page at a row.
-	until string
-	timed bool // by time due
+	// end, with last, is where it ends; until, with bound, ends the page at a row before.
+	// Only one of the two is said: SQLite stops at one of several bounds, and reads on to
+	// it past the others.
+	end, until string
+	last       []any
+	rows       int  // that a page looks at
+	timed      bool // by time due
+	few        bool // a page looks at all, and sorts them
 }
 
 // place is what the page says to go on from behind a row.
@@ -158,7 +172,7 @@ func (f *finder) way() (*way, error) {
 	if bad != nil || q.After != "" && timed != open {
 		return nil, fmt.Errorf("the place to go on from: %w", gateway.ErrNotFound)
 	}
-	newest := way{order: "row DESC", until: " AND row >= ?"}
+	newest := way{along: "message", order: "row DESC", until: " AND row >= ?", rows: scanRows}
 	switch {
 	case open:
 		from, place := nanos(q.DueFrom), int64(0)
@@ -172,10 +186,14 @@ func (f *finder) way() (*way, error) {
 		if !q.DueUntil.IsZero() {
 			until = nanos(q.DueUntil)
 		}
-		return &way{
-			where: "open = 1 AND (due_at, row) > (?, ?) AND due_at < ?", order: "due_at, row", args: []any{from, place, until},
-			until: " AND (due_at, row) <= (?, ?)", timed: true,
-		}, nil
+		w := &way{
+			along: "message INDEXED BY message_due", where: "open = 1 AND (due_at, row) > (?, ?)", order: "due_at, row", args: []any{from, place},
+			end: " AND due_at < ?", last: []any{until}, until: " AND (due_at, row) <= (?, ?)", timed: true, rows: scanDue,
+		}
+		if q.State == gateway.MessageSending { // at most one of a conversation, and no more than are in flight
+			w.along, w.where, w.few = "message INDEXED BY message_sending", "state = 'sending' AND (due_at, row) > (?, ?)", true
+		}
+		return w, nil
 	case q.Conv != "":
 		newest.where, newest.args = "conv = ? AND row < ?", []any{q.Conv, after}
 	case q.State == "" || q.State == gateway.MessageAccepted:
