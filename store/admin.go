@@ -141,7 +141,7 @@ const (
 	ListWaiting ConversationList = "waiting"
 	// ListUnanswered: single chats of which the last word is the customer's, newest
 	// first: nothing waits in them, no reply was made after it that left, may have
-	// left or still may, and no colleague wrote. A page looks at 5,000 messages at
+	// left or still may, and no colleague wrote. A page looks at 2,000 messages at
 	// most, so it may be short although others follow.
 	ListUnanswered ConversationList = "unanswered"
 )

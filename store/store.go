@@ -49,8 +49,10 @@ type Archive interface {
 	Read(ctx context.Context, after int64, limit, maxBytes int) ([]gateway.Payload, error)
 	// Get returns one payload; gateway.ErrNotFound.
 	Get(ctx context.Context, pos int64) (*gateway.Payload, error)
-	// List returns payloads without their bodies (Body nil).
-	List(ctx context.Context, q PayloadQuery) ([]gateway.Payload, error)
+	// List returns payloads without their bodies (Body nil), newest first. It looks at
+	// a bounded number, so it may be short although others follow: next is Before of
+	// the next page, 0 behind the last.
+	List(ctx context.Context, q PayloadQuery) (list []gateway.Payload, next int64, err error)
 	// Rejects lists rejects newest first with id below before (0 = newest);
 	// Reject returns one with its body.
 	Rejects(ctx context.Context, before int64, limit int) ([]gateway.Reject, error)

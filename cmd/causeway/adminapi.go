@@ -36,7 +36,7 @@ func (a *app) adminHandler() http.Handler {
 }
 
 // Payloads lists payloads newest first, without bodies.
-func (x adminAPI) Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+func (x adminAPI) Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway.Payload, int64, error) {
 	return x.a.archive.List(ctx, q)
 }
 

@@ -89,21 +89,24 @@ func (m *memoryAPI) PayloadStates(_ context.Context, pos []int64) (map[int64]gat
 	return out, err
 }
 
-func (m *memoryAPI) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+func (m *memoryAPI) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, int64, error) {
 	err := m.enter()
 	defer m.mu.Unlock()
 	m.query = q
 	var out []gateway.Payload
+	var next int64
 	for _, p := range m.payloads {
 		if q.Endpoint != "" && p.Endpoint != q.Endpoint {
 			continue
 		}
 		p.Body = nil
-		if len(out) < q.Limit {
-			out = append(out, p)
+		if len(out) == q.Limit {
+			next = out[len(out)-1].Pos
+			break
 		}
+		out = append(out, p)
 	}
-	return out, err
+	return out, next, err
 }
 
 func (m *memoryAPI) Payload(_ context.Context, ref admin.PayloadRef) (*gateway.Payload, store.PayloadStatus, error) {

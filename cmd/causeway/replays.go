@@ -254,17 +254,17 @@ func (r *replays) ranged(ctx context.Context, run *gateway.ReplayRun) ([]int64, 
 	var list []int64
 	q := store.PayloadQuery{Before: run.UpTo + 1, Since: run.Since, Until: run.Until, Endpoint: run.Endpoint, Limit: replayPage}
 	for {
-		rows, err := r.a.archive.List(ctx, q)
+		rows, next, err := r.a.archive.List(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
 			list = append(list, rows[i].Pos)
 		}
-		if len(rows) < q.Limit {
+		if next == 0 {
 			break
 		}
-		q.Before = rows[len(rows)-1].Pos
+		q.Before = next
 	}
 	slices.Reverse(list)
 	return list, nil

@@ -28,8 +28,9 @@ type API interface {
 
 // Archive reads what arrived.
 type Archive interface {
-	// Payloads lists payloads newest first, without bodies.
-	Payloads(ctx context.Context, q store.PayloadQuery) ([]gateway.Payload, error)
+	// Payloads lists payloads newest first, without bodies. A page may be short, or
+	// empty, although others follow: next is q.Before of the next one, 0 behind the last.
+	Payloads(ctx context.Context, q store.PayloadQuery) (list []gateway.Payload, next int64, err error)
 	// PayloadStates are the states of payloads by place; what is left out is pending.
 	PayloadStates(ctx context.Context, pos []int64) (map[int64]gateway.PayloadState, error)
 	// Payload returns one payload with its body, and what became of it.

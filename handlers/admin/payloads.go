@@ -11,7 +11,7 @@ import (
 )
 
 // payloads lists what arrived, newest first. next is the "before" of the next
-// page, absent on the last one.
+// page, absent on the last one; a page may be short, or empty, and have one.
 func (r *router) payloads(c *gin.Context) {
 	p := query(c, "endpoint", "since", "until", "before", "limit")
 	q := store.PayloadQuery{
@@ -35,7 +35,7 @@ func (r *router) payloads(c *gin.Context) {
 		r.fail(c, err)
 		return
 	}
-	found, err := r.API.Payloads(c.Request.Context(), q)
+	found, next, err := r.API.Payloads(c.Request.Context(), q)
 	if err != nil {
 		r.fail(c, err)
 		return
@@ -52,13 +52,10 @@ func (r *router) payloads(c *gin.Context) {
 	out := struct {
 		Payloads []payloadListed `json:"payloads"`
 		Next     int64           `json:"next,omitempty"`
-	}{Payloads: make([]payloadListed, 0, len(found))}
+	}{Payloads: make([]payloadListed, 0, len(found)), Next: next}
 	for i := range found {
 		state := cmp.Or(states[found[i].Pos], gateway.PayloadPending)
 		out.Payloads = append(out.Payloads, payloadListed{viewPayload(&found[i]), state})
-	}
-	if len(found) == q.Limit {
-		out.Next = found[len(found)-1].Pos
 	}
 	c.JSON(http.StatusOK, out)
 }

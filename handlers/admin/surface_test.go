@@ -74,10 +74,10 @@ func samplePayload() gateway.Payload {
 	}
 }
 
-func (a *api) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, error) {
+func (a *api) Payloads(_ context.Context, q store.PayloadQuery) ([]gateway.Payload, int64, error) {
 	p := samplePayload()
 	p.Body = nil
-	return []gateway.Payload{p}, a.called("payloads %d %s %s %q %d", q.Before, stamp(q.Since), stamp(q.Until), q.Endpoint, q.Limit)
+	return []gateway.Payload{p}, p.Pos, a.called("payloads %d %s %s %q %d", q.Before, stamp(q.Since), stamp(q.Until), q.Endpoint, q.Limit)
 }
 
 func (a *api) PayloadStates(_ context.Context, pos []int64) (map[int64]gateway.PayloadState, error) {

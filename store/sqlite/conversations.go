@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,9 @@ import (
 // Bounds of the lists of conversations.
 const (
 	hotEvents       = 10_000
-	unansweredLook  = 5_000
+	unansweredLook  = 2_000
 	unansweredSlice = 500
-	waitingSlice    = 10_000
+	waitingSlice    = 10_000 // conversations
 )
 
 // Conversations lists conversations; see store.ConversationList.
@@ -53,10 +54,11 @@ func (l *Ledger) hot(ctx context.Context, q *store.ConversationQuery) (out []gat
 				return err
 			}
 		}
-		err := c.query("SELECT c, count(*), max(received_at) FROM (SELECT c, received_at FROM event ORDER BY n DESC LIMIT ?) GROUP BY c", func(r row) error {
+		err := c.query("SELECT c, count(*), max(received_at) FROM (SELECT c, received_at FROM event ORDER BY n DESC LIMIT ?) e"+
+			" GROUP BY c HAVING ? IN ('', (SELECT account FROM conversation v WHERE v.c = e.c))", func(r row) error {
 			list = append(list, counted{r.int(0), r.int(1), r.int(2)})
 			return nil
-		}, hotEvents)
+		}, hotEvents, q.Account)
 		if err != nil {
 			return err
 		}
@@ -92,30 +94,15 @@ type wait struct {
 
 // longestWaiting walks over all that waits and keeps what comes next.
 func (l *Ledger) longestWaiting(ctx context.Context, q *store.ConversationQuery) (out []gateway.ListedConversation, next int64, err error) {
-	all := map[int64]*wait{}
-	app, key, lane, seq := q.App, int64(-1), int64(0), int64(0)
-	for read := waitingSlice; read == waitingSlice; {
-		read = 0
-		err := l.people.read(ctx, func(c *conn) error {
-			return c.query(`SELECT app, c, lane, seq, n, tries FROM pending WHERE (app, c, lane, seq) > (?, ?, ?, ?)
-				AND (? = '' OR app = ?) ORDER BY app, c, lane, seq LIMIT ?`, func(r row) error {
-				read++
-				app, key, lane, seq = r.str(0), r.int(1), r.int(2), r.int(3)
-				w := all[key]
-				if w == nil {
-					w = &wait{key: key, first: r.int(4), tries: int(r.int(5))}
-					all[key] = w
-				}
-				if w.n++; r.int(4) < w.first {
-					w.first, w.tries = r.int(4), int(r.int(5))
-				}
-				return nil
-			}, app, key, lane, seq, q.App, q.App, waitingSlice)
-		})
-		if err != nil {
+	apps := []string{q.App}
+	if q.App == "" {
+		if err := l.people.read(ctx, func(c *conn) (err error) { apps, err = pendingApps(c); return err }); err != nil {
 			return nil, 0, err
 		}
-		if err := ctx.Err(); err != nil {
+	}
+	all := map[int64]*wait{}
+	for _, app := range apps {
+		if err := l.waitingFor(ctx, app, q.Account, waitingSlice, all); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -150,6 +137,42 @@ func (l *Ledger) longestWaiting(ctx context.Context, q *store.ConversationQuery)
 		return nil
 	})
 	return out, next, err
+}
+
+// waitingFor adds the conversations of an account, or of all, in which something waits
+// for an application, in short reads.
+func (l *Ledger) waitingFor(ctx context.Context, app, account string, slice int, all map[int64]*wait) error {
+	for after, more := int64(-1), true; more; {
+		err := l.people.read(ctx, func(c *conn) (err error) {
+			from, last := after, int64(math.MaxInt64)
+			more, err = c.one("SELECT c FROM pending WHERE app = ? AND c > ? GROUP BY c ORDER BY c LIMIT 1 OFFSET ?",
+				func(r row) { last = r.int(0) }, app, after, slice-1)
+			if err != nil {
+				return err
+			}
+			after = last
+			// The tries are those of the row with the smallest n.
+			return c.query(`SELECT c, count(*), min(n), tries FROM pending p WHERE app = ? AND c > ? AND c <= ?
+				GROUP BY c HAVING ? IN ('', (SELECT account FROM conversation v WHERE v.c = p.c))`, func(r row) error {
+				w := all[r.int(0)]
+				if w == nil {
+					w = &wait{key: r.int(0), first: r.int(2), tries: int(r.int(3))}
+					all[w.key] = w
+				}
+				if w.n += r.int(1); r.int(2) < w.first {
+					w.first, w.tries = r.int(2), int(r.int(3))
+				}
+				return nil
+			}, app, from, last, account)
+		})
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unanswered walks back over messages, in short reads.

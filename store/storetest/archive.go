@@ -89,7 +89,7 @@ func archiveList(w *world) {
 		{"endpoint", store.PayloadQuery{Endpoint: "other", Limit: 2}, []int64{20, 18}},
 		{"nothing", store.PayloadQuery{Since: at(100)}, nil},
 	} {
-		got, err := w.a.List(w.ctx, c.q)
+		got, next, err := w.a.List(w.ctx, c.q)
 		w.must(err)
 		var poss []int64
 		for _, p := range got {
@@ -99,6 +99,9 @@ func archiveList(w *world) {
 			poss = append(poss, p.Pos)
 		}
 		w.same(c.name, poss, c.want)
+		if full := len(got) > 0 && len(got) == c.q.Limit; full != (next > 0) || full && next != got[len(got)-1].Pos {
+			w.Errorf("%s: the next page is before %d", c.name, next)
+		}
 	}
 	for after, want := range map[int64]int64{0: 20, 5: 15, 20: 0, 30: 0} {
 		n, err := w.a.After(w.ctx, after)
