@@ -130,7 +130,7 @@ func (a *app) relayed(r gateway.RelayResult) {
 	a.brakes.ended(r.Released)
 	if len(r.Pending) > 0 {
 		a.broker.added(r.Pending)
-		a.heard(r.Pending)
+		heardFrom(r.Pending, a.sender.Heard)
 	}
 	if r.Events > 0 {
 		a.publisher.Kick()

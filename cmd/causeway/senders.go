@@ -114,9 +114,9 @@ func (a *app) checkAccounts(d *diagnosis) {
 	}
 }
 
-// heard tells the sender how many messages came to its accounts just now. Several
-// applications may want the same one; those that nobody wants are few and not counted.
-func (a *app) heard(rows []gateway.Pending) {
+// heardFrom tells how many messages came to accounts just now. Several applications may want
+// the same one; those that nobody wants are few and not counted.
+func heardFrom(rows []gateway.Pending, tell func(account string, n int)) {
 	account, n, last := "", 0, int64(0)
 	for i := range rows {
 		e := rows[i].Row
@@ -126,13 +126,13 @@ func (a *app) heard(rows []gateway.Pending) {
 		last = rows[i].N
 		if e.Account != account {
 			if n > 0 {
-				a.sender.Heard(account, n)
+				tell(account, n)
 			}
 			account, n = e.Account, 0
 		}
 		n++
 	}
 	if n > 0 {
-		a.sender.Heard(account, n)
+		tell(account, n)
 	}
 }
