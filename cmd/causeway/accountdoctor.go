@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,7 +163,12 @@ func (c *cli) examineHere(ctx context.Context, name string) (admin.Report, error
 	}
 	report, err := examineAccount(ctx, cfg, dir, name)
 	if errors.Is(err, gateway.ErrNotFound) {
-		return report, &exitError{exitNotFound, fmt.Errorf("%s: there is no account of this name in %s", printable(name, 60), c.configPath)}
+		names := make([]string, 0, len(cfg.Accounts))
+		for i := range cfg.Accounts {
+			names = append(names, cfg.Accounts[i].Name)
+		}
+		return report, &exitError{exitNotFound, fmt.Errorf("%s: there is no account of this name in %s, which has %s", printable(name, 60), c.configPath,
+			cmp.Or(strings.Join(names, ", "), "none"))}
 	}
 	report.Findings = append(report.Findings, admin.Finding{Level: "info", What: "no gateway answers; the platform was asked from here"})
 	return report, err

@@ -119,11 +119,11 @@ func newApp(ctx context.Context, o appOptions) (_ *app, err error) {
 	if a.tls, err = loadTLS(o.Config.TLS, o.Now, o.Log); err != nil {
 		return nil, err
 	}
-	if a.public, err = net.Listen("tcp", o.Config.Listen); err != nil {
-		return nil, fmt.Errorf("listen for webhooks: %w", err)
+	if a.public, err = listen("listen", o.Config.Listen); err != nil {
+		return nil, err
 	}
-	if a.admin, err = net.Listen("tcp", o.Config.Admin.Listen); err != nil {
-		return nil, fmt.Errorf("listen for admin: %w", err)
+	if a.admin, err = listen("admin.listen", o.Config.Admin.Listen); err != nil {
+		return nil, err
 	}
 	if err := a.keepApplications(ctx); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -38,6 +39,10 @@ func (b *broker) connect() error {
 			Dir: cfg.Embedded.Dir, Listen: cfg.Embedded.Listen, Users: users, TLS: tls,
 			MaxStorage: b.a.o.MaxStorage, Log: b.a.o.Log, Now: b.a.o.Now,
 		})
+		if errors.Is(err, syscall.EADDRINUSE) { // in the words of doctor
+			what, name, do := portTrouble("nats.embedded.listen", cfg.Embedded.Listen, err)
+			return fmt.Errorf("%s: %s; %s: %w", what, name, do, err)
+		}
 		if err != nil {
 			return err
 		}

@@ -45,6 +45,11 @@ func TestTailOfATurn(t *testing.T) {
 			codes <- run(context.WithoutCancel(t.Context()), stdio{in: strings.NewReader(""), out: out, err: out}, append([]string{"-c", w.cfg, "--json", "tail"}, args...))
 		}()
 	}
+	for _, c := range [][3]string{{"--account", "shop-b", "shop-a"}, {"--app", "ecko", "echo"}} { // nothing would ever come
+		if out, code := w.cli("tail", c[0], c[1]); code != exitUsage || !strings.Contains(out, "which has "+c[2]) {
+			t.Errorf("%s %s: %d %s", c[0], c[1], code, out)
+		}
+	}
 	watch(&plain, "--account", "shop-a")
 	watch(&loud, "--text", "--app", "echo")
 	// Nothing says that a watcher has begun to listen: talk until both have heard.

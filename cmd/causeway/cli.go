@@ -95,7 +95,22 @@ func (c *cli) root() *cobra.Command {
 	f.Lookup("token").DefValue = "" // help must not print it
 	f.BoolVar(&c.asJSON, "json", false, "print JSON")
 	root.AddCommand(c.commands()...)
+	for _, cmd := range root.Commands() {
+		hold(cmd)
+	}
+	fitHelp(root)
 	return root
+}
+
+// hold makes a command that only holds others say so, and refuse a word that names none
+// of them.
+func hold(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		hold(sub)
+	}
+	if cmd.HasSubCommands() && !cmd.Runnable() {
+		cmd.Args, cmd.RunE = subcommandNeeded, showUsage
+	}
 }
 
 func envOr(name, fallback string) string {
@@ -113,7 +128,8 @@ func (c *cli) print(v any, human func(w io.Writer)) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
 	}
-	human(c.out)
+	s, _ := screenOf(c.out)
+	human(s)
 	return nil
 }
 

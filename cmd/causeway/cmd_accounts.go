@@ -29,8 +29,6 @@ isolated   the platform refuses the account (a restriction, a bill, a registrati
 What is paused or isolated is tried again by itself, one message or question at a
 time, sooner with other credentials or by resume. Everything is still received, and
 messages wait in their order.`,
-		Args: subcommandNeeded,
-		RunE: showUsage,
 	}
 	accounts.AddCommand(&cobra.Command{
 		Use: "ls", Short: "List the accounts", Example: "  causeway accounts ls\n  causeway accounts ls --json | jq '.accounts[] | select(.state != \"healthy\")'",

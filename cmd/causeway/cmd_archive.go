@@ -21,8 +21,6 @@ func (c *cli) archiveCommand() *cobra.Command {
 	archive := &cobra.Command{
 		Use:   "archive",
 		Short: "Look at what arrived: every callback that was answered 200",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	archive.AddCommand(c.archiveListCommand(), c.archiveShowCommand(), c.archiveExportCommand())
 	return archive

@@ -31,7 +31,6 @@ func (c *cli) benchCommand() *cobra.Command {
 		Long: "Measure this gateway on this machine. Each bench works in a folder of its own, removed at the end, on the\n" +
 			"file system of --dir: put it where the store will be, since most numbers are those of its fsync.",
 		Example: "  causeway bench ingest\n  causeway bench dispatch --json --check\n  causeway bench footprint --dir /var/lib/causeway",
-		Args:    cobra.NoArgs,
 	}
 	f := cmd.PersistentFlags()
 	f.StringVar(&b.dir, "dir", ".", "folder on the file system that is measured")

@@ -19,8 +19,6 @@ func (c *cli) configCommand() *cobra.Command {
 	parent := &cobra.Command{
 		Use:   "config",
 		Short: "Write an example configuration, or check one",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	parent.AddCommand(c.configInitCommand(), c.configCheckCommand())
 	return parent

@@ -18,8 +18,6 @@ func (c *cli) convCommand() *cobra.Command {
 	conv := &cobra.Command{
 		Use:   "conv",
 		Short: "Find a conversation by an identity, show one, take one back from a colleague",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	conv.AddCommand(c.convIDCommand(), c.convListCommand(), c.convShowCommand(), c.convUnansweredCommand(), c.convReleaseCommand())
 	return conv

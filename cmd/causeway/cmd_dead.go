@@ -17,8 +17,6 @@ func (c *cli) deadCommand() *cobra.Command {
 	dead := &cobra.Command{
 		Use:   "dead",
 		Short: "List and count dead letters, set them moving again, or drop them",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	dead.AddCommand(c.deadListCommand(), c.deadStatsCommand(), c.deadShowCommand(), c.deadRequeueCommand(), c.deadDropCommand())
 	return dead

@@ -120,34 +120,3 @@ func printReport(w io.Writer, r admin.Report) {
 		_, _ = fmt.Fprintln(w, "ok: "+verdictOf(r))
 	}
 }
-
-// screenWidth is the width that human output is made for.
-const screenWidth = 100
-
-// wrap prints text after a prefix, broken at blanks and indented to it.
-func wrap(w io.Writer, prefix, text string) {
-	line, indent := prefix, strings.Repeat(" ", len(prefix))
-	used, fresh := len(prefix), true
-	for word := range strings.FieldsSeq(text) {
-		n := len([]rune(word))
-		if !fresh && used+1+n > screenWidth {
-			_, _ = fmt.Fprintln(w, line)
-			line, used, fresh = indent, len(indent), true
-		}
-		if !fresh {
-			line += " "
-			used++
-		}
-		line += word
-		used += n
-		fresh = false
-	}
-	_, _ = fmt.Fprintln(w, strings.TrimRight(line, " "))
-}
-
-// wrapped is text broken at blanks to the width of the screen.
-func wrapped(text string) string {
-	var b strings.Builder
-	wrap(&b, "", text)
-	return strings.TrimRight(b.String(), "\n")
-}

@@ -24,8 +24,6 @@ func (c *cli) mediaCommand() *cobra.Command {
 	media := &cobra.Command{
 		Use:   "media",
 		Short: "Files: those that customers sent, and those to be sent",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	media.AddCommand(c.mediaListCommand(), c.mediaGetCommand(), c.mediaPutCommand())
 	return media

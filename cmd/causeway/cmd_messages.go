@@ -18,8 +18,6 @@ func (c *cli) messagesCommand() *cobra.Command {
 	messages := &cobra.Command{
 		Use:   "messages",
 		Short: "List outgoing messages, show one, move, hold or cancel those that wait",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	messages.AddCommand(c.messagesListCommand(), c.messagesShowCommand(), c.messagesCancelCommand(), c.messagesRescheduleCommand(),
 		c.messagesSetCommand(), c.messagesResolveCommand())

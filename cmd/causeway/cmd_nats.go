@@ -20,7 +20,7 @@ type natsUser struct {
 }
 
 func (c *cli) natsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "nats", Short: "NATS servers of your own: who may do what there", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "nats", Short: "NATS servers of your own: who may do what there"}
 	cmd.AddCommand(c.natsACLCommand())
 	return cmd
 }

@@ -38,8 +38,6 @@ func (c *cli) pauseCommand() *cobra.Command {
 		Long: `Stop something at once, until "causeway resume": it survives restarts and stands in
 the audit. Everything is still received, and waits in its order. What a worker has
 is finished, and a call to a platform that is under way ends.`,
-		Args: subcommandNeeded,
-		RunE: showUsage,
 	}
 	for _, t := range brakeTexts() {
 		pause.AddCommand(c.brakeCommand("pause", t))
@@ -56,8 +54,6 @@ func (c *cli) resumeCommand() *cobra.Command {
 	resume := &cobra.Command{
 		Use:   "resume",
 		Short: "Let go what was paused, in its order",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	for _, t := range brakeTexts() {
 		resume.AddCommand(c.brakeCommand("resume", t))

@@ -14,8 +14,6 @@ func (c *cli) rejectsCommand() *cobra.Command {
 	rejects := &cobra.Command{
 		Use:   "rejects",
 		Short: "List callbacks that did not verify, and take them back after mending a key",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	rejects.AddCommand(c.rejectsListCommand(), c.rejectsShowCommand(), c.rejectsReadmitCommand())
 	return rejects

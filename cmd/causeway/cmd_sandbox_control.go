@@ -98,8 +98,6 @@ func (c *cli) sandboxFaultCommand() *cobra.Command {
 	parent := &cobra.Command{
 		Use:   "fault",
 		Short: "Switch faults of a running fake platform",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	s.flags(parent)
 	list := &cobra.Command{

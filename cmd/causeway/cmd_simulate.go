@@ -21,8 +21,6 @@ func (c *cli) simulateCommand() *cobra.Command {
 	parent := &cobra.Command{
 		Use:   "simulate",
 		Short: "Send signed callbacks to a running gateway",
-		Args:  subcommandNeeded,
-		RunE:  showUsage,
 	}
 	parent.AddCommand(c.simulateWhatsAppCommand(), c.simulateWeComCommand(), c.simulateUnifiedCommand())
 	return parent

@@ -112,22 +112,13 @@ func (l *localReport) ports(cfg *config.Config) {
 
 func (l *localReport) port(field, address string) {
 	listener, err := net.Listen("tcp", address)
-	switch {
-	case err == nil:
-		_ = listener.Close()
-		l.add("info", "free", field+" "+address, "")
-	case errors.Is(err, syscall.EADDRINUSE):
-		by := portOwner(address)
-		if by == "" {
-			by = "a process that this user may not see"
-		}
-		l.add("error", "the port is in use", fmt.Sprintf("%s %s by %s", field, address, by),
-			"stop that process, or choose another "+field)
-	case errors.Is(err, fs.ErrPermission):
-		l.add("error", "this user may not listen there", field+" "+address, "choose a port above 1023, or grant CAP_NET_BIND_SERVICE")
-	default:
-		l.add("error", "nothing can listen there", field+" "+address, "choose an address of this machine for "+field)
+	if err != nil {
+		what, name, do := portTrouble(field, address, err)
+		l.add("error", what, name, do)
+		return
 	}
+	_ = listener.Close()
+	l.add("info", "free", field+" "+address, "")
 }
 
 // store looks at the folder: is it there, writable, roomy, and held by whom.

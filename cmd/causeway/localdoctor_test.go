@@ -87,6 +87,27 @@ func TestLocalDoctorNamesThePortsOwner(t *testing.T) {
 	finding(t, r, "the store's folder is not there yet")
 }
 
+// serve says the same of a port that is taken as doctor does: which field, whose, and
+// what to do.
+func TestServeNamesThePortsOwner(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test on loopback
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	for field, config := range map[string]string{
+		"listen":       fmt.Sprintf("listen: %q\nadmin: {listen: %q}\n%s", l.Addr(), freePort(t), sampleEndpoint),
+		"admin.listen": fmt.Sprintf("listen: %q\nadmin: {listen: %q}\n%s", freePort(t), l.Addr(), sampleEndpoint),
+	} {
+		inFolder(t, map[string]string{"causeway.yaml": config})
+		got := runCommand(t, "serve")
+		want := fmt.Sprintf("the port is in use: %s %s by ", field, l.Addr())
+		if got.code != exitUsage || !strings.Contains(got.err, want) || !strings.Contains(got.err, "choose another "+field) {
+			t.Errorf("%d %q, want %q", got.code, got.err, want)
+		}
+	}
+}
+
 func TestLocalDoctorNamesTheHolder(t *testing.T) {
 	inFolder(t, map[string]string{
 		"causeway.yaml":      localConfig(t),

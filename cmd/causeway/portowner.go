@@ -2,13 +2,42 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
+
+// listen opens an address that a field of the configuration names.
+func listen(field, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address) //nolint:noctx // it does not wait
+	if err != nil {
+		what, name, do := portTrouble(field, address, err)
+		return nil, fmt.Errorf("%s: %s; %s", what, name, do)
+	}
+	return l, nil
+}
+
+// portTrouble says why nobody can listen at an address, which, and what to do.
+func portTrouble(field, address string, err error) (what, name, do string) {
+	name = field + " " + address
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		by := portOwner(address)
+		if by == "" {
+			by = "a process that this user may not see"
+		}
+		return "the port is in use", name + " by " + by, "stop that process, or choose another " + field
+	case errors.Is(err, fs.ErrPermission):
+		return "this user may not listen there", name, "choose a port above 1023, or grant CAP_NET_BIND_SERVICE"
+	}
+	return "nothing can listen there", name, "choose an address of this machine for " + field
+}
 
 // portOwner names the process that listens on the port of address, where the
 // system tells (Linux, /proc of proc(5)) and this user may see it; else "".

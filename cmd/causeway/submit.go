@@ -88,12 +88,34 @@ func invalid(field, format string, args ...any) error {
 	return &admin.InvalidError{Fields: []admin.InvalidField{{Field: field, Detail: fmt.Sprintf(format, args...)}}}
 }
 
+// noSuch refuses a name that the configuration does not have, and says which it has.
+func noSuch(field string, names []string) error {
+	what := map[string]string{"account": "an account", "app": "an application"}[field]
+	if len(names) == 0 {
+		return invalid(field, "is not the name of %s: the configuration has none", what)
+	}
+	const most = 12
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		list += ", …"
+	}
+	return invalid(field, "is not the name of %s in the configuration, which has %s", what, list)
+}
+
+func applicationNames(apps []gateway.Application) []string {
+	names := make([]string, 0, len(apps))
+	for i := range apps {
+		names = append(names, apps[i].Name)
+	}
+	return names
+}
+
 // checkSubmission refuses what certainly would not be sent, and fills in what the
 // account says: platform, and the recipient as the relay knows it.
 func (a *app) checkSubmission(ctx context.Context, s *gateway.Submission, now time.Time) error {
 	i := slices.IndexFunc(a.o.Config.Accounts, func(acc config.Account) bool { return acc.Name == s.Account })
 	if i < 0 {
-		return invalid("account", "is not the name of an account in the configuration")
+		return noSuch("account", a.accountNames())
 	}
 	acc := &a.o.Config.Accounts[i]
 	s.Platform = acc.Platform

@@ -14,6 +14,13 @@ import (
 
 // Tail begins to tell what happens.
 func (x adminAPI) Tail(f gateway.TailFilter) (admin.TailReader, error) {
+	// A name that nothing has would be waited for without end.
+	if names := x.a.accountNames(); f.Account != "" && !slices.Contains(names, f.Account) {
+		return nil, noSuch("account", names)
+	}
+	if names := applicationNames(x.a.dir.apps); f.App != "" && !slices.Contains(names, f.App) {
+		return nil, noSuch("app", names)
+	}
 	r, err := x.a.tail.Listen(f)
 	if err != nil {
 		return nil, err

@@ -1,9 +1,12 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/causewayhq/causeway/gateway"
@@ -210,10 +213,20 @@ func (l *Ledger) Receipts(ctx context.Context, id string) (out gateway.Receipts,
 
 // statusesOf are the statuses of a message as a whole.
 func statusesOf(c *conn, message string) (out []gateway.SeenStatus, err error) {
-	err = c.query("SELECT state, at FROM receipt WHERE message = ? ORDER BY at, state", func(r row) error {
+	err = c.query("SELECT state, at FROM receipt WHERE message = ?", func(r row) error {
 		out = append(out, gateway.SeenStatus{State: gateway.StatusState(r.str(0)), At: r.time(1)})
 		return nil
 	}, message)
+	// Platforms tell whole seconds, in which a message is often sent, delivered and read.
+	place := func(s gateway.StatusState) int {
+		if s == gateway.StatusFailed { // it has no rank: the end of a way
+			return math.MaxInt
+		}
+		return s.Rank()
+	}
+	slices.SortFunc(out, func(a, b gateway.SeenStatus) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(place(a.State), place(b.State)))
+	})
 	return out, err
 }
 

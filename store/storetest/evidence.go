@@ -105,6 +105,21 @@ func evidenceForward(w *world) {
 	c, err := w.l.Conversation(w.ctx, conv, 100)
 	w.must(err)
 	w.same("distinct statuses", len(c.Messages[0].Statuses), 4)
+
+	// All within one of the platform's seconds: told in the order of the way.
+	w.say("a2", "1", "2")
+	m = w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.2"})
+	for i, s := range []gateway.StatusState{gateway.StatusFailed, gateway.StatusPlayed, gateway.StatusDelivered, gateway.StatusSent, gateway.StatusRead} {
+		w.relay(w.status(string(rune('k'+i)), "1", "w.2", "", s))
+		w.judge()
+	}
+	r, err := w.l.Receipts(w.ctx, m.ID)
+	w.must(err)
+	var way []gateway.StatusState
+	for _, s := range r.Statuses {
+		way = append(way, s.State)
+	}
+	w.same("statuses of one second", way, []gateway.StatusState{gateway.StatusSent, gateway.StatusDelivered, gateway.StatusRead, gateway.StatusPlayed, gateway.StatusFailed})
 	w.balanced()
 }
 
