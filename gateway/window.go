@@ -45,7 +45,8 @@ func (w *SendWindow) Check() (wrong []*FieldError) {
 }
 
 // Around is the first time of the window that ends after t: t is inside when opens is
-// not after it. Zero times for a window that Check refuses.
+// not after it. Zero times for a window that Check refuses. It opens once a day, also when
+// the clocks change within it: see clockShows.
 func (w *SendWindow) Around(t time.Time) (opens, closes time.Time) {
 	zone, err := time.LoadLocation(w.TimeZone)
 	if err != nil || w.Check() != nil {
@@ -61,17 +62,49 @@ func (w *SendWindow) Around(t time.Time) (opens, closes time.Time) {
 	// Nine days hold each weekday, one that began yesterday, and one that a change of
 	// the clocks took away.
 	for i := -1; i <= 8; i++ {
-		day := time.Date(y, m, d+i, 12, 0, 0, 0, zone).Weekday()
-		if len(w.Days) > 0 && !slices.Contains(w.Days, WeekDays()[day]) {
+		day := time.Date(y, m, d+i, 0, 0, 0, 0, time.UTC) // by its name only
+		if len(w.Days) > 0 && !slices.Contains(w.Days, WeekDays()[day.Weekday()]) {
 			continue
 		}
-		opens = time.Date(y, m, d+i, from.Hour(), from.Minute(), 0, 0, zone)
-		closes = time.Date(y, m, d+i+over, to.Hour(), to.Minute(), 0, 0, zone)
+		opens = clockShows(day, from, zone)
+		closes = clockShows(day.AddDate(0, 0, over), to, zone)
+		if closes.Equal(opens) && opens.In(zone).Day() == day.Day() { // the clocks went over all of it
+			closes = opens.Add(to.Sub(from))
+		}
 		if closes.After(t) && closes.After(opens) {
 			return opens, closes
 		}
 	}
 	return time.Time{}, time.Time{}
+}
+
+// clockShows is when the clocks of a zone first show a time of a day, or a later one: of a
+// time that they show twice, since they went back, the first, and of one that they went
+// over, the moment at which they did. So a window begins at the end of the hour that it
+// loses, as cron(8) runs what it missed then, and never earlier than its clock allows;
+// java.time would begin it an hour late. One that is lost with its end has its length.
+func clockShows(day, of time.Time, zone *time.Location) time.Time {
+	want := time.Date(day.Year(), day.Month(), day.Day(), of.Hour(), of.Minute(), 0, 0, time.UTC)
+	offset := func(t time.Time) time.Duration {
+		_, seconds := t.In(zone).Zone()
+		return time.Duration(seconds) * time.Second
+	}
+	// time.Date does not say which of two it takes, and of a time that is not there it
+	// takes one before or behind.
+	t := time.Date(day.Year(), day.Month(), day.Day(), of.Hour(), of.Minute(), 0, 0, zone)
+	begins, ends := t.ZoneBounds()
+	switch shown := t.Add(offset(t)); {
+	case shown.Before(want):
+		return ends
+	case shown.After(want):
+		return begins
+	case begins.IsZero():
+		return t
+	}
+	if first := want.Add(-offset(begins.Add(-1))); first.Before(begins) {
+		return first
+	}
+	return t
 }
 
 // Due is at, or when the window opens next if it is closed then. A nil window is
