@@ -63,7 +63,7 @@ func (b *broker) connect() error {
 }
 
 // users are who may connect to the embedded server. Without any in the configuration
-// they are made: one for each application, which may do nothing else, and one that may
+// they are made: one for each application, which may work for no other, and one that may
 // work for all of them, look on, and send from every account. An application of the
 // latter's name keeps its own.
 func (b *broker) users() ([]embedded.User, error) {

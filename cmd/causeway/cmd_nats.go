@@ -30,7 +30,7 @@ func (c *cli) natsACLCommand() *cobra.Command {
 		Use:   "acl",
 		Short: "Print the users that your NATS servers need, each with the least rights",
 		Long: "Prints a file for nats-server: the gateway's own user, one for each application, which can take and answer the\n" +
-			"events of that application and nothing else, one that reads the copies of all events, and one that may ask for\n" +
+			"events of that application and of no other, one that reads the copies of all events, and one that may ask for\n" +
 			"messages to be sent. Passwords come from the environment of nats-server. With --json the lists of subjects\n" +
 			"alone, for accounts kept by an operator's key (nsc). The embedded server has the same rights by itself.",
 		Example: "  causeway nats acl > causeway-users.conf     # then in nats-server.conf: include ./causeway-users.conf\n" +

@@ -29,6 +29,20 @@ type Rights struct {
 // is no right to make a consumer, since a consumer shows what it filters. The
 // acknowledgement has two subject forms; the second one is announced as the server's
 // later default.
+//
+// They keep workers apart that go wrong, not one that means harm. A request names the
+// subject of its answer, and the broker publishes the answer there with its own rights;
+// permissions look at the request's subject alone (nats-server 2.15, which refuses only
+// its reserved prefixes). So who may pull can have an event, or an answer of the
+// broker, put into another application's gate, among its answers or the copies, and
+// have a stream deleted by pulling to $JS.API.STREAM.DELETE.<name>. What it cannot do is
+// read anything of another application, or choose the words: it cannot answer for
+// another application, or write to a customer. What it breaks is made again from the
+// ledger, in order and without a try spent; observers miss copies (hostile_worker_test.go
+// in cmd/causeway). Closed it would be by an account of the server for each user, with
+// imports of what it may do: each pull then leaves a mapping of its answer in the
+// server until a time is over (its own comments speak of build-ups by pulls), and
+// servers outside would need the same by hand. An application that strangers run is better behind a URL.
 func (a *Access) Rights() Rights {
 	var r Rights
 	for _, app := range a.Apps {

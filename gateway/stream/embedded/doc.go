@@ -4,9 +4,9 @@
 // Promise: one server per directory (a lock file says so, since two servers on
 // one directory both start and both acknowledge the same sequence numbers);
 // nobody reaches it over TCP without a name and a password; a worker's user can
-// take and answer the offers of its own applications and nothing else; the
-// server can be restarted in process, connections of Provider find the new one
-// by themselves.
+// read and answer the offers of its own applications and nothing else (what one
+// that means harm can disturb all the same: stream.Access.Rights); the server can
+// be restarted in process, connections of Provider find the new one by themselves.
 //
 // Owner: whoever called Start; Close ends every goroutine of the server. Watch
 // is the only loop of this package and runs in the caller's goroutine.
