@@ -224,10 +224,10 @@ func (l *Ledger) Stuck(ctx context.Context, _ time.Time) (out []store.StuckThing
 		{"not buried", "SELECT iif(item < 0, 'payload', 'item'), count(*), min(since) FROM unburied GROUP BY 1"},
 		{"sealed", "SELECT endpoint, count(*), min(received_at) FROM payload WHERE state = 'sealed' GROUP BY endpoint"},
 		{"merging", "SELECT conv, count(*), min(merged_at) FROM conversation WHERE draining = 1"},
-		{"held", `SELECT run, count(*), min(due_at) FROM message WHERE state = 'held' AND reason <> 'takeover'
+		{"held", `SELECT run, count(*), min(nullif(held_at, 0)) FROM message WHERE state = 'held' AND reason <> 'takeover'
 			AND state <> 'waiting' AND state <> 'sending' AND state <> 'accepted' GROUP BY run`},
 		{"taken", "SELECT account, count(*), min(taken_since) FROM conversation WHERE taken_until > 0 GROUP BY account"},
-		{"held for a colleague", "SELECT account, count(*), min(due_at) FROM message WHERE state = 'held' AND reason = 'takeover' GROUP BY account"},
+		{"held for a colleague", "SELECT account, count(*), min(nullif(held_at, 0)) FROM message WHERE state = 'held' AND reason = 'takeover' GROUP BY account"},
 	} {
 		if err := l.r.read(ctx, func(c *conn) error { return c.query(q.text, add(q.what)) }); err != nil {
 			return nil, err

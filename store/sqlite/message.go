@@ -97,8 +97,14 @@ func (l *Ledger) moved(was, is gateway.MessageState, n int64) {
 	}
 }
 
-// tell records a change of a message.
+// tell records a change of a message. One that is held from now on is noted here, since
+// none is without being told.
 func (l *Ledger) tell(c *conn, m *message, by, code string, at time.Time) error {
+	if m.State == gateway.MessageHeld {
+		if _, err := c.exec("UPDATE message SET held_at = ? WHERE id = ?", at, m.ID); err != nil {
+			return err
+		}
+	}
 	task, err := taskState(c, m)
 	if err != nil {
 		return err

@@ -308,7 +308,10 @@ func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now
 	case taken && (k.asked == nil || !k.asked.Human && !k.asked.EvenInTakeover):
 		state, reason = gateway.MessageHeld, gateway.ReasonTakeover
 	}
-	held := state == gateway.MessageHeld
+	held, heldAt := state == gateway.MessageHeld, time.Time{}
+	if held {
+		heldAt = now
+	}
 	terms, err := k.terms()
 	if err != nil {
 		return nil, err
@@ -324,10 +327,10 @@ func (l *Ledger) enqueue(c *conn, t *talk, k *task, replies []gateway.Reply, now
 			return nil, err
 		}
 		_, err = c.exec(`INSERT INTO message (id, task, part, parts, app, event, run, platform, account, conv, due_at, expires_at, state, open,
-			reason, attempts, next_at, external_id, delivery, failed, unknown_until, type, text, reply, priority, human, even_in_takeover, terms)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', '', x'', 0, ?, ?, ?, ?, ?, ?, ?)`,
+			reason, attempts, next_at, external_id, delivery, failed, unknown_until, held_at, type, text, reply, priority, human, even_in_takeover, terms)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, '', '', x'', 0, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append([]any{ids[i], ids[0], i, len(replies), k.app, k.event, k.run, t.platform, t.account, t.conv, k.due, k.expires, string(state), !held,
-				reason, string(r.Type), []byte(r.Text), rest}, terms...)...)
+				reason, heldAt, string(r.Type), []byte(r.Text), rest}, terms...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -252,6 +252,47 @@ func queueChange(w *world) {
 	w.deed(store.MessagesChanged{Changed: 1}, store.MessageChange{Do: store.DeedCancel, Messages: []string{old.Messages[0].ID}})
 }
 
+// queueHeldSince: what is held says since when, not for when it is due; held again, since
+// then.
+func queueHeldSince(w *world) {
+	since := func(what string) time.Time {
+		w.Helper()
+		things, err := w.l.Stuck(w.ctx, w.now)
+		w.must(err)
+		for _, t := range things {
+			if t.What == what {
+				return t.Since
+			}
+		}
+		w.Fatalf("nothing is %s", what)
+		return time.Time{}
+	}
+	s := submission("1", "", "1", "2")
+	s.DueAt = w.now.Add(24 * time.Hour)
+	task := w.submit(s)
+	w.later(time.Minute)
+	for range 2 {
+		at := w.now
+		w.deed(store.MessagesChanged{Changed: 2}, store.MessageChange{Do: store.DeedHold, Messages: task.Messages[:1]})
+		w.later(time.Hour)
+		w.same("since", since("held"), at)
+		w.deed(store.MessagesChanged{Skipped: 1}, store.MessageChange{Do: store.DeedHold, Messages: task.Messages[:1]}) // is so already
+		w.same("still since", since("held"), at)
+		w.deed(store.MessagesChanged{Changed: 2}, store.MessageChange{Do: store.DeedRelease, Messages: task.Messages[:1]})
+	}
+	w.deed(store.MessagesChanged{Changed: 2}, store.MessageChange{Do: store.DeedCancel, Messages: task.Messages[:1]})
+
+	_, err := w.l.StartRun(w.ctx, gateway.ReplayRun{ID: "run_1", By: "ops", At: w.now, HoldReplies: true})
+	w.must(err)
+	again := w.message("m1", "7")
+	again.Event.Run, again.Event.Origin = "run_1", gateway.OriginReplay
+	r := w.batch(&gateway.RelayBatch{Run: "run_1", Payloads: []gateway.RelayedPayload{w.payload(again)}})
+	w.answer(r.Pending[0], done("old"))
+	at := w.now
+	w.later(time.Hour)
+	w.same("by a replay since", since("held"), at)
+}
+
 // queueRaces: a change wins until the send has begun, and loses afterwards.
 func queueRaces(w *world) {
 	out := w.submit(submission("1", "", "1", "2"))

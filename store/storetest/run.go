@@ -109,6 +109,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Archive, store.Ledger)) {
 		{"queue/found by every filter", queueFind},
 		{"queue/changed by people", queueChange},
 		{"queue/changes race with the sender", queueRaces},
+		{"queue/since when it is held", queueHeldSince},
 		{"queue/a move under a key is made once", queueMove},
 		{"queue/parts stay in order", queueParts},
 		{"queue/ends that move", queueEnd},

@@ -12,7 +12,11 @@ CREATE TABLE move (
 ALTER TABLE message ADD COLUMN moved INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX message_moved ON message (moved) WHERE moved > 0;
 
+-- Since when a message is held; 0 for one that never was, or was before this was noted.
+ALTER TABLE message ADD COLUMN held_at INTEGER NOT NULL DEFAULT 0;
+
 -- +goose Down
+ALTER TABLE message DROP COLUMN held_at;
 DROP INDEX message_moved;
 ALTER TABLE message DROP COLUMN moved;
 DROP TABLE move;
