@@ -67,8 +67,9 @@ func (s *Sender) takeAhead(conv string, now time.Time) *gateway.Message {
 // behind is what follows an accepted message. It belongs to the goroutine that stores the
 // outcome, which waits while the ledger's asks.
 type behind struct {
-	next  *flight   // whose attempt is to be stored, and has its place in the pace
-	again time.Time // when to look again, without one
+	next   *flight   // whose attempt is to be stored, and has its place in the pace
+	again  time.Time // when to look again, without one
+	raised bool      // the one before stood by a better one, which may be behind this one still
 }
 
 // follow says whether the message that was shown may leave behind the one that was just
@@ -79,7 +80,7 @@ func (s *Sender) follow(ctx context.Context, m *gateway.Message, b *behind) *gat
 	s.unfollow(b) // the commit is made anew
 	now := s.o.Now()
 	b.again = now
-	if ctx.Err() != nil || s.crowded.Load() || m.Behind != "" || m.Window != nil || m.Attempts > 0 || m.DueAt.After(now) || m.NextAt.After(now) {
+	if ctx.Err() != nil || s.crowded.Load() || m.Behind != "" || m.Window != nil || m.Attempts > 0 || b.raised || m.DueAt.After(now) || m.NextAt.After(now) {
 		return nil
 	}
 	expires, _ := s.expires(m)
@@ -118,6 +119,7 @@ type flight struct {
 	a      *gateway.Attempt
 	client Client
 	now    time.Time // when the attempt was made
+	raised bool      // it stood in line by a better message behind it
 }
 
 // told logs and tells what became of an attempt.

@@ -33,11 +33,20 @@ type ready struct {
 
 func (q *line) len() int { return len(q.best) }
 
-func (q *line) add(conv string, priority int) {
+func (q *line) add(conv string, priority int) *ready {
 	q.came++
 	r := &ready{conv: conv, priority: priority, came: q.came}
 	r.elder = q.elders.PushBack(r)
 	heap.Push(&q.best, r)
+	return r
+}
+
+// rank lets one that stands have another priority. It keeps when it came.
+func (q *line) rank(r *ready, priority int) {
+	if r.priority != priority {
+		r.priority = priority
+		heap.Fix(&q.best, r.place)
+	}
 }
 
 // next takes one out; "" when nobody waits.

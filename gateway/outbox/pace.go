@@ -26,6 +26,9 @@ type pace struct {
 	pairs   map[string][]meter
 	sweepAt int
 	granted map[string]*flow // conversations that may go, by the line that let them
+	// raised are conversations that stand better than their first message by itself, or
+	// did when they were let go.
+	raised map[string]struct{}
 }
 
 // flow is one account: who waits, and what may leave.
@@ -40,10 +43,10 @@ type flow struct {
 	room   float64 // the part of the rate that what comes leaves
 
 	waiting line
-	stands  map[string]struct{} // in waiting
-	flying  int                 // calls that run
-	taken   lately              // messages that were accepted
-	ready   time.Time           // not looked at again before; zero: look
+	stands  map[string]*ready // in waiting
+	flying  int               // calls that run
+	taken   lately            // messages that were accepted
+	ready   time.Time         // not looked at again before; zero: look
 	health
 }
 
@@ -52,7 +55,7 @@ const sweepLeast = 1024
 
 func newPace(limits func(string) []gateway.Limit, keyFP func(string) string, flight int) *pace {
 	return &pace{limits: limits, keyFP: keyFP, flight: flight, flows: map[string]*flow{}, crowded: map[*flow]struct{}{}, shared: map[string]meter{},
-		pairs: map[string][]meter{}, sweepAt: sweepLeast, granted: map[string]*flow{}}
+		pairs: map[string][]meter{}, sweepAt: sweepLeast, granted: map[string]*flow{}, raised: map[string]struct{}{}}
 }
 
 // flow is that of an account; the caller holds mu.
@@ -60,7 +63,7 @@ func (p *pace) flow(account string) *flow {
 	if l := p.flows[account]; l != nil {
 		return l
 	}
-	l := &flow{name: account, stands: map[string]struct{}{}, room: 1, health: health{part: 1}}
+	l := &flow{name: account, stands: map[string]*ready{}, room: 1, health: health{part: 1}}
 	l.kept = gateway.AccountHealth{Account: account, State: gateway.AccountHealthy, KeyFP: p.keyFP(account)}
 	for _, limit := range p.limits(account) {
 		switch {
@@ -103,13 +106,36 @@ func (p *pace) ask(m *gateway.Message, must bool, now time.Time) (leave bool, ag
 		p.let(l, pair, now)
 		return true, time.Time{}
 	}
-	if _, stands := l.stands[m.Conv]; !stands {
-		l.stands[m.Conv] = struct{}{}
-		l.waiting.add(m.Conv, m.Priority)
+	if l.stands[m.Conv] == nil {
+		l.stands[m.Conv] = l.waiting.add(m.Conv, m.Priority)
 		l.ready = time.Time{}
 		p.crowded[l] = struct{}{}
 	}
 	return false, time.Time{}
+}
+
+// rank lets the conversation of a message, when it stands in its account's line, stand by
+// the best that is due in it.
+func (p *pace) rank(m *gateway.Message, best int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.flow(m.Account)
+	r := l.stands[m.Conv]
+	if r == nil {
+		return // let go meanwhile
+	}
+	l.waiting.rank(r, best)
+	if delete(p.raised, m.Conv); best < m.Priority {
+		p.raised[m.Conv] = struct{}{}
+	}
+}
+
+// wasRaised says whether a conversation stood better than its first message by itself.
+func (p *pace) wasRaised(conv string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, raised := p.raised[conv]
+	return raised
 }
 
 // let counts one that leaves.
@@ -290,6 +316,7 @@ func (p *pace) may(conv string) bool {
 func (p *pace) back(conv string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	delete(p.raised, conv)
 	if l := p.granted[conv]; l != nil {
 		delete(p.granted, conv)
 		l.landed()

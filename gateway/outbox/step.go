@@ -107,6 +107,7 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	}
 	if leave, again := s.pace.ask(m, once, now); !leave {
 		if again.IsZero() { // it stands in the account's line
+			s.stand(ctx, m)
 			return expires
 		}
 		return earlier(again, expires)
@@ -115,7 +116,19 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		_, _ = s.pace.ask(m, false, s.o.Now()) // to the end of the line
 		return expires
 	}
-	return s.attempt(ctx, &flight{m: m, a: s.newAttempt(m, now), client: client, now: now})
+	return s.attempt(ctx, &flight{m: m, a: s.newAttempt(m, now), client: client, now: now, raised: s.pace.wasRaised(m.Conv)})
+}
+
+// stand lets a conversation in its account's line stand by the best that is due in it:
+// what came while it stood, or was given another priority, woke it.
+func (s *Sender) stand(ctx context.Context, m *gateway.Message) {
+	best := m.Priority
+	if best > 0 {
+		if r, ok := s.ranks(ctx, []string{m.Conv})[m.Conv]; ok {
+			best = min(best, r.Priority)
+		}
+	}
+	s.pace.rank(m, best)
 }
 
 // expires is when a message that waits will not be sent any more, and the reason then.
@@ -235,7 +248,7 @@ func (s *Sender) fly(ctx context.Context, f *flight) (next *flight, again time.T
 	}
 	s.o.Boundary("outbox.called")
 	end := s.end(m, a, out, "answer")
-	var b behind
+	b := behind{raised: f.raised}
 	end.Next = func(head *gateway.Message) *gateway.Attempt { return s.follow(ctx, head, &b) }
 	for tries := 0; ; tries++ {
 		err := s.o.Ledger.EndAttempt(context.WithoutCancel(ctx), end)
