@@ -53,8 +53,12 @@ type rig struct {
 	unknown gateway.OnUnknown
 	unread  atomic.Pointer[time.Time] // when the oldest came of what was not read; nil for none
 
-	concurrency int // of the sender; 0 for its own
+	concurrency int          // of the sender; 0 for its own
+	skew        atomic.Int64 // how far the clock of sender and judge was set, in nanoseconds
 }
+
+// now is the time by the clock of sender and judge.
+func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) }
 
 // NextMessage counts the sender's looks.
 func (l looked) NextMessage(ctx context.Context, conv string) (*gateway.Message, *gateway.Attempt, error) {
@@ -122,9 +126,9 @@ func (r *rig) start(begin time.Time) {
 		Stopped:     func(*gateway.Message) bool { return r.halted.Load() },
 		Shares:      func(string, gateway.Share) []string { return r.shares },
 		Merged:      func(m []gateway.Merge) { r.merged = append(r.merged, m...) },
-		CallTimeout: 15 * time.Second, Now: time.Now, Log: r.log,
+		CallTimeout: 15 * time.Second, Now: r.now, Log: r.log,
 	})
-	r.judge = outbox.NewJudge(outbox.JudgeOptions{Ledger: r.store.Ledger, Wake: r.sender.Wake, Changed: func() {}, Now: time.Now, Log: zap.NewNop(),
+	r.judge = outbox.NewJudge(outbox.JudgeOptions{Ledger: r.store.Ledger, Wake: r.sender.Wake, Changed: func() {}, Now: r.now, Log: zap.NewNop(),
 		Takeover: func(string, string) gateway.Takeover { return gateway.Takeover{} }})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
