@@ -85,6 +85,20 @@ func TestSubmitToACustomer(t *testing.T) {
 			t.Errorf("%.100s: %d %s, want %s", body, status, text, field)
 		}
 	}
+	// All of it at once.
+	_, _, text = w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"Ann"},"callback":"nobody","scheduled_at":"2226-01-01T00:00:00Z","expires_at":"2020-01-01T00:00:00Z",
+		"parts":[{"text":"` + strings.Repeat("x", 4097) + `"},{"text":"right"},{"type":"news","news":[{"title":"t","url":"http://x.test"}]}]}`)
+	var wrong admin.Problem
+	if err := json.Unmarshal([]byte(text), &wrong); err != nil {
+		t.Error(err)
+	}
+	var fields []string
+	for _, f := range wrong.Errors {
+		fields = append(fields, f.Field)
+	}
+	if d := cmp.Diff([]string{"scheduled_at", "expires_at", "callback", "to.value", "parts[0].text", "parts[2].type"}, fields); d != "" {
+		t.Error(d)
+	}
 	if status, _, text := w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"` + who + `"},"content":{"text":"other"},"idempotency_key":"order-17"}`); status != http.StatusConflict {
 		t.Errorf("another request under the key: %d %s", status, text)
 	}

@@ -111,7 +111,8 @@ func applicationNames(apps []gateway.Application) []string {
 }
 
 // checkSubmission refuses what certainly would not be sent, and fills in what the
-// account says: platform, and the recipient as the relay knows it.
+// account says: platform, and the recipient as the relay knows it. Without the account
+// nothing else can be said.
 func (a *app) checkSubmission(ctx context.Context, s *gateway.Submission, now time.Time) error {
 	i := slices.IndexFunc(a.o.Config.Accounts, func(acc config.Account) bool { return acc.Name == s.Account })
 	if i < 0 {
@@ -123,39 +124,45 @@ func (a *app) checkSubmission(ctx context.Context, s *gateway.Submission, now ti
 	if client == nil {
 		return invalid("account", "cannot send messages")
 	}
-	if err := checkTimes(s, now); err != nil {
+	var wrong wrongs
+	if err := wrong.note(checkTimes(s, now)); err != nil {
 		return err
 	}
 	if s.Callback != "" && !slices.ContainsFunc(a.o.Config.Results, func(r config.Receiver) bool { return r.Name == s.Callback }) {
-		return invalid("callback", "is not the name of one of results in the configuration")
+		_ = wrong.note(invalid("callback", "is not the name of one of results in the configuration"))
 	}
 	to, err := a.addressee(ctx, s, acc)
-	if err != nil {
+	if err := wrong.note(err); err != nil {
 		return err
 	}
 	fit, _ := client.(fitter)
 	for i := range s.Replies {
 		m := &gateway.Message{Platform: s.Platform, Account: s.Account, Reply: s.Replies[i], To: to}
-		if err := a.checkPart(ctx, fit, m, i); err != nil {
+		if err := wrong.note(a.checkPart(ctx, fit, m, i)); err != nil {
 			return err
 		}
+	}
+	if err := wrong.err(); err != nil {
+		return err
 	}
 	return a.checkWindow(ctx, s, now)
 }
 
 func checkTimes(s *gateway.Submission, now time.Time) error {
 	latest := now.Add(gateway.MaxScheduled)
+	var wrong wrongs
+	if s.DueAt.After(latest) {
+		_ = wrong.note(invalid("scheduled_at", "must be within a year from now"))
+	}
 	switch {
-	case s.DueAt.After(latest):
-		return invalid("scheduled_at", "must be within a year from now")
 	case s.ExpiresAt.IsZero():
 	case !s.ExpiresAt.After(now) || !s.ExpiresAt.After(s.DueAt):
-		return invalid("expires_at", "must be later than now and than scheduled_at")
+		_ = wrong.note(invalid("expires_at", "must be later than now and than scheduled_at"))
 	case s.ExpiresAt.After(latest):
-		return invalid("expires_at", "must be within a year from now")
+		_ = wrong.note(invalid("expires_at", "must be within a year from now"))
 	}
-	if s.Window == nil {
-		return nil
+	if err := wrong.err(); err != nil || s.Window == nil {
+		return err
 	}
 	opens := now
 	if s.DueAt.After(now) {
