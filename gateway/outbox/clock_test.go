@@ -14,27 +14,27 @@ import (
 // A machine that slept, or whose clock is set, sends what is for later by the clock, once
 // and in order: set forward, at most a minute after it became due; set back, not before.
 func TestScheduledWhileTheClockIsSet(t *testing.T) {
-	for name, set := range map[string]time.Duration{"forward": 5 * time.Hour, "back": -5 * time.Hour, "back and forward": 0} {
+	for name, set := range map[string]time.Duration{"forward": 30 * time.Minute, "back": -30 * time.Minute, "back and forward": 0} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.retry.MaxAge = 24 * time.Hour
-				r.submit("1", 3*time.Hour, 0, "one", "two")
-				r.submit("1", 3*time.Hour+time.Second, 0, "three")
-				r.submit("2", 3*time.Hour, 4*time.Hour, "ends")
-				time.Sleep(time.Hour)
+				r.submit("1", 18*time.Minute, 0, "one", "two")
+				r.submit("1", 18*time.Minute+time.Second, 0, "three")
+				r.submit("2", 18*time.Minute, 24*time.Minute, "ends")
+				time.Sleep(6 * time.Minute)
 				r.left("before")
-				if set == 0 { // an hour short of it, and then to the right time again
-					r.skew.Store(int64(-5 * time.Hour))
-					time.Sleep(time.Hour)
+				if set == 0 { // and then to the right time again
+					r.skew.Store(int64(-30 * time.Minute))
+					time.Sleep(6 * time.Minute)
 					r.left("set back")
 				}
 				r.skew.Store(int64(set))
-				at := 2 * time.Hour // from now on, until the last is due
+				at := 12 * time.Minute // from now on, until the last is due
 				switch {
 				case set > 0:
 					at = 0
 				case set == 0:
-					at = time.Hour
+					at = 6 * time.Minute
 				default:
 					at -= set
 				}
@@ -53,7 +53,7 @@ func TestScheduledWhileTheClockIsSet(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Fatalf("sent %v, want %v", got, want)
 				}
-				time.Sleep(24 * time.Hour)
+				time.Sleep(10 * time.Minute)
 				r.settle()
 				if n := len(r.called()); n != len(want) {
 					t.Errorf("%d calls in the end, want %d", n, len(want))

@@ -11,7 +11,7 @@ import (
 // sender's goroutine. What is due later costs nothing before: there may be many
 // conversations with messages for next week.
 type lanes struct {
-	fresh []string // queued, not in line yet
+	fresh []string // queued, not in line yet, or to be ranked anew there
 	lines lines
 	busy  map[string]bool
 	again map[string]bool // queued, or woken while busy
@@ -31,6 +31,9 @@ func (l *lanes) offer(conv string) {
 		heap.Remove(&l.times, a.place)
 	}
 	if l.again[conv] {
+		if _, stands := l.lines.stands[conv]; stands { // by what it had then
+			l.fresh = append(l.fresh, conv)
+		}
 		return
 	}
 	l.again[conv] = true
@@ -47,11 +50,17 @@ const rankedAtOnce = 1000
 func (l *lanes) lineUp(room int, rank func(convs []string) map[string]gateway.Rank) {
 	convs := l.fresh[:min(len(l.fresh), rankedAtOnce)]
 	var ranks map[string]gateway.Rank
-	if len(l.busy)+l.lines.n+len(l.fresh) > room {
+	if len(l.busy)+len(l.lines.stands)+len(l.fresh) > room {
 		ranks = rank(convs)
 	}
 	for _, c := range convs {
-		l.lines.add(c, ranks[c])
+		if !l.again[c] || l.busy[c] {
+			continue // was to be ranked anew, and had its turn before
+		}
+		r, ranked := ranks[c]
+		if _, stands := l.lines.stands[c]; ranked || !stands {
+			l.lines.add(c, r)
+		}
 	}
 	if l.fresh = l.fresh[len(convs):]; len(l.fresh) == 0 {
 		l.fresh = nil // its array goes

@@ -73,35 +73,44 @@ func TestPriorityOfConversations(t *testing.T) {
 	})
 }
 
-// So it is in the line of an account that is at its pace: a customer with a message of a
-// campaign in it who writes, and is answered, goes before those who are not, as does one
-// whose message an operator puts first, and one put last goes last.
-func TestPriorityInTheAccountsLine(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.stop()
-		r.limits = map[string][]gateway.Limit{"shop": {{N: 1, Per: 10 * time.Second, Burst: 1}}}
-		r.start(time.Now())
-		tasks := map[string]gateway.Submitted{}
-		for i := range 8 {
-			name := fmt.Sprint("c", i)
-			tasks[name] = r.ask(name, func(s *gateway.Submission) { s.Priority = 5 }, name+".0", name+".1")
-		}
-		time.Sleep(time.Second) // c0 had its first, and all stand
-		r.settle()
-		r.answered("c6", "reply to c6")
-		for name, priority := range map[string]int{"c5": 1, "c1": 9} {
-			for _, id := range tasks[name].Messages {
-				r.deed(t, store.MessageChange{Do: store.DeedPriority, Messages: []string{id}, Priority: priority})
-			}
-		}
-		time.Sleep(10 * time.Minute)
-		r.settle()
-		got := r.texts()
-		want := []string{"c0.0", "c6.0", "c6.1", "reply to c6", "c5.0", "c5.1"}
-		if len(got) != 17 || !slices.Equal(got[:len(want)], want) || got[16] != "c1.1" {
-			t.Errorf("sent %v,\nwant first %v", got, want)
-		}
-	})
+// So it is while conversations stand in line, for their account's pace or for a place: a
+// customer with a message of a campaign in it who writes, and is answered, goes before
+// those who are not, as does one whose message an operator puts first, and one put last
+// goes last.
+func TestPriorityInLine(t *testing.T) {
+	for name, crowd := range map[string]func(r *rig){
+		"pace":        func(r *rig) { r.limits = map[string][]gateway.Limit{"shop": {{N: 1, Per: 10 * time.Second, Burst: 1}}} },
+		"concurrency": func(r *rig) { r.concurrency, r.takes = 1, 10*time.Second },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.stop()
+				crowd(r)
+				r.start(time.Now())
+				tasks := map[string]gateway.Submitted{}
+				for i := range 8 {
+					name := fmt.Sprint("c", i)
+					tasks[name] = r.ask(name, func(s *gateway.Submission) { s.Priority = 5 }, name+".0", name+".1")
+					r.settle()
+				}
+				time.Sleep(time.Second) // c0 has its first, and all stand
+				r.settle()
+				r.answered("c6", "reply to c6")
+				for name, priority := range map[string]int{"c5": 1, "c1": 9} {
+					for _, id := range tasks[name].Messages {
+						r.deed(t, store.MessageChange{Do: store.DeedPriority, Messages: []string{id}, Priority: priority})
+					}
+				}
+				time.Sleep(10 * time.Minute)
+				r.settle()
+				got := r.texts()
+				want := []string{"c0.0", "c6.0", "c6.1", "reply to c6", "c5.0", "c5.1"}
+				if len(got) != 17 || !slices.Equal(got[:len(want)], want) || got[16] != "c1.1" {
+					t.Errorf("sent %v,\nwant first %v", got, want)
+				}
+			})
+		})
+	}
 }
 
 // What has a window leaves in it, holds up nothing outside of it, and no call may begin

@@ -248,7 +248,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		if len(l.fresh) > 0 {
 			wait = 0
 		}
-		s.crowded.Store(len(l.fresh)+l.lines.n > 0)
+		s.crowded.Store(len(l.fresh)+len(l.lines.stands) > 0)
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
