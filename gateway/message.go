@@ -136,17 +136,22 @@ type Scope string
 const (
 	ScopePair    Scope = "pair"    // this conversation only
 	ScopeAccount Scope = "account" // every conversation of the account
+	// ScopeTemplates: every template of the account, which is how a business begins a
+	// conversation. Answers in one that a customer began go on.
+	ScopeTemplates Scope = "templates"
 )
 
 // Share names what several accounts have in common, so that all of them wait when
-// one is refused with ScopeAccount for its sake.
+// one is refused with ScopeAccount or ScopeTemplates for its sake.
 type Share string
 
 // The shares.
 const (
 	ShareWABA Share = "waba" // a WhatsApp Business Account has several numbers
 	ShareApp  Share = "app"  // an app of Meta, which the access token is of
-	ShareCorp Share = "corp" // the accounts of one kind of a WeCom corp
+	// ShareAccess is what one access token may do with one WhatsApp Business Account.
+	ShareAccess Share = "access"
+	ShareCorp   Share = "corp" // the accounts of one kind of a WeCom corp
 )
 
 // Unbounded tries end only with the message's time: what is answered so is told to

@@ -298,8 +298,8 @@ type OutboxLedger interface {
 	// message whose ExternalID is known by a status is accepted whatever the
 	// outcome. Accepted: external id stored, parked evidence for it judged,
 	// Outcome.Aliases learned for the conversation, which becomes one with those
-	// they lead to (Merged is set). Retry: waiting with NextAt; of ScopeAccount,
-	// the attempt is spared (gateway.Message).
+	// they lead to (Merged is set). Retry: waiting with NextAt; of ScopeAccount and
+	// ScopeTemplates, the attempt is spared (gateway.Message).
 	// Rejected: dead letter of kind "message", later waiting and held parts of the task
 	// cancelled "after rejected"; so a retry that is Spent, with ReasonTries. Of a message
 	// that may have arrived by an attempt before it is unknown, and for good: no dead

@@ -12,6 +12,7 @@ import (
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/gateway/worker"
 	"github.com/causewayhq/causeway/handlers/admin"
+	"github.com/causewayhq/causeway/handlers/sandbox"
 )
 
 // does runs a command that must succeed.
@@ -353,5 +354,27 @@ func TestRelaxedDuplicates(t *testing.T) {
 	w.quiet(time.Minute)
 	if s := w.sums(); s.Items.Duplicate != 0 || s.Apps["echo"].Settled != 2 || w.counter("relaxed") != 1 {
 		t.Errorf("%+v, relaxed %d", s, w.counter("relaxed"))
+	}
+}
+
+// A number that may begin no conversation just now (131048): its template waits, unspent,
+// a customer who asks is answered meanwhile, and doctor says why nothing else leaves.
+func TestTemplatesWaitWhileAnswersGo(t *testing.T) {
+	begin(t)
+	w := newCase(t, worldOptions{})
+	w.fault(sandbox.Fault{Type: "template", Code: 131048})
+	_, out, text := w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"16660360001"},"content":{"type":"template","template":{"name":"hello","language":"en"}}}`)
+	if out.ID == "" {
+		t.Fatal(text)
+	}
+	w.until(30*time.Second, "the template was refused", func() bool { m := w.message(out.ID); return m.State == "waiting" && m.Attempts == 1 })
+	w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"16660360002"},"content":{"type":"template","template":{"name":"hello","language":"en"}}}`)
+	w.says("16660360003", "are you there?")
+	w.replied("16660360003", 1)
+	if n := len(w.calls("16660360002")); n != 0 {
+		t.Errorf("another template made %d calls", n)
+	}
+	if said, _ := w.cli("doctor"); !strings.Contains(said, "lets no template of this account through (131048)") {
+		t.Error(said)
 	}
 }

@@ -96,6 +96,10 @@ func (a *app) tryAccount(ctx context.Context, platform, name string) (code strin
 // checkAccounts is doctor's look at what leaves.
 func (a *app) checkAccounts(d *diagnosis) {
 	for _, acc := range a.sender.Accounts() {
+		if at := acc.TemplatesAt; !at.IsZero() {
+			d.add("warning", "the platform lets no template of this account through ("+acc.TemplatesCode+"); answers go on", acc.Account, 0, time.Time{},
+				"templates wait and one is tried at "+at.UTC().Format(time.RFC3339)+"; look at the number's quality in WhatsApp Manager")
+		}
 		next := "; next try at " + acc.ProbeAt.UTC().Format(time.RFC3339)
 		switch acc.State {
 		case gateway.AccountPaused, gateway.AccountIsolated:

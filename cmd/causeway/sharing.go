@@ -6,7 +6,7 @@ import (
 )
 
 // sharing is for the sender: which accounts have a WhatsApp Business Account, an app
-// of Meta or a corp of WeCom in common. Accounts with one access token have one app; whether two tokens are
+// of Meta, both of them or a corp of WeCom in common. Accounts with one access token have one app; whether two tokens are
 // of one app is not known here, and each finds out by itself.
 func sharing(accounts []config.Account) func(account string, share gateway.Share) []string {
 	key := func(a *config.Account, share gateway.Share) string {
@@ -15,6 +15,8 @@ func sharing(accounts []config.Account) func(account string, share gateway.Share
 			return "token " + a.AccessToken.Reveal()
 		case share == gateway.ShareWABA && a.WABAID != "":
 			return "waba " + a.WABAID
+		case share == gateway.ShareAccess && a.WABAID != "" && a.AccessToken != "":
+			return "access " + a.WABAID + " " + a.AccessToken.Reveal()
 		case share == gateway.ShareCorp && a.CorpID != "":
 			return "corp " + a.CorpID + " " + a.Kind
 		}

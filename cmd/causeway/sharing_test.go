@@ -16,14 +16,19 @@ func TestSharing(t *testing.T) {
 	shares := sharing([]config.Account{
 		account("a", "whatsapp", "1", "t1"), account("b", "whatsapp", "1", "t2"), account("c", "whatsapp", "2", "t1"),
 		account("d", "whatsapp", "", "t3"), account("e", "whatsapp", "", "t4"), account("f", "wecom", "", ""),
+		account("g", "whatsapp", "1", "t1"), account("h", "whatsapp", "1", ""),
 	})
 	for _, c := range []struct {
 		account string
 		share   gateway.Share
 		want    []string
 	}{
-		{"a", gateway.ShareWABA, []string{"a", "b"}},
-		{"a", gateway.ShareApp, []string{"a", "c"}},
+		{"a", gateway.ShareWABA, []string{"a", "b", "g", "h"}},
+		{"a", gateway.ShareApp, []string{"a", "c", "g"}},
+		{"a", gateway.ShareAccess, []string{"a", "g"}}, // neither by another token nor to another WABA
+		{"b", gateway.ShareAccess, []string{"b"}},
+		{"d", gateway.ShareAccess, nil},
+		{"h", gateway.ShareAccess, nil},
 		{"d", gateway.ShareWABA, nil}, // two that do not name theirs have nothing in common
 		{"f", gateway.ShareApp, nil},
 		{"gone", gateway.ShareApp, nil},

@@ -23,12 +23,16 @@ func (s *Sender) learn(ctx context.Context, m *gateway.Message, began time.Time,
 			}
 		}
 	}
-	s.keep(ctx, s.pace.done(m, accounts, began, o, s.o.Now())...)
+	changed, stopped, went := s.pace.done(m, accounts, began, o, s.o.Now())
+	s.tellTemplates(stopped, went, o)
+	s.keep(ctx, changed...)
 }
 
 // done takes back the place of a call and judges its outcome, for every account that
-// it speaks of. It returns those whose state is to be kept.
-func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *gateway.Outcome, now time.Time) (changed []gateway.AccountHealth) {
+// it speaks of. It returns those whose state is to be kept, and those whose templates are
+// stopped or go since now.
+func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *gateway.Outcome, now time.Time,
+) (changed []gateway.AccountHealth, stopped, went []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flow(m.Account).landed()
@@ -45,6 +49,11 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 		if i > 0 {
 			began = now // what it has in flight was not asked about
 		}
+		if stops, goes := l.learnTemplates(m, o, now); stops {
+			stopped = append(stopped, account)
+		} else if goes {
+			went = append(went, account)
+		}
 		switch {
 		case !l.judge(m.Conv, began, o, now):
 		case o.Blame == gateway.BlamePace && !l.kept.State.Stopped():
@@ -53,7 +62,7 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 			changed = append(changed, l.kept)
 		}
 	}
-	return changed
+	return changed, stopped, went
 }
 
 // probed asks the platform about a stopped account before a message is spent on it.
@@ -166,6 +175,7 @@ func (p *pace) resume(account string, now time.Time) {
 		l.refusedAt = now
 	}
 	l.heal()
+	l.templates = templates{}
 	l.part = 1
 	l.adjust(now)
 }
@@ -177,6 +187,10 @@ type Account struct {
 	// how many calls run, Part which part of its pace is let through.
 	Waiting, Flying int
 	Part            float64
+	// TemplatesAt is when a template is tried again, of an account that may begin no
+	// conversation, and TemplatesCode the platform's word for it; zero for one that may.
+	TemplatesAt   time.Time
+	TemplatesCode string
 }
 
 // Account tells how an account fares.
@@ -199,7 +213,8 @@ func (s *Sender) Accounts() []Account {
 }
 
 func (l *flow) account(now time.Time) Account {
-	return Account{AccountHealth: l.view(now), Waiting: l.waiting.len(), Flying: l.flying, Part: l.part}
+	return Account{AccountHealth: l.view(now), Waiting: l.waiting.len(), Flying: l.flying, Part: l.part,
+		TemplatesAt: l.templates.until, TemplatesCode: l.templates.code}
 }
 
 // Heard says that so many messages of customers came to an account just now, which

@@ -88,7 +88,7 @@ func (s *Sender) follow(ctx context.Context, m *gateway.Message, b *behind) *gat
 		return nil
 	}
 	client := s.o.Client(m.Platform, m.Account)
-	if client == nil || s.pace.stopped(m.Account) {
+	if client == nil || s.pace.stopped(m.Account) || m.Reply.Type == gateway.ReplyTemplate && s.pace.templatesHeld(m.Account) {
 		return nil
 	}
 	leave, again := s.pace.ask(m, false, now)

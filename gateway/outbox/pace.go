@@ -48,6 +48,7 @@ type flow struct {
 	taken   lately            // messages that were accepted
 	ready   time.Time         // not looked at again before; zero: look
 	health
+	templates templates
 }
 
 // sweepLeast is from how many conversations on idle ones are looked for.

@@ -105,6 +105,9 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	if again, done := s.closed(ctx, m, now); done {
 		return again
 	}
+	if at := s.pace.templatesWait(m, now); !at.IsZero() {
+		return earlier(at, expires)
+	}
 	if leave, again := s.pace.ask(m, once, now); !leave {
 		if again.IsZero() { // it stands in the account's line
 			s.stand(ctx, m)
@@ -239,7 +242,7 @@ func (s *Sender) fly(ctx context.Context, f *flight) (next *flight, again time.T
 	if a.VoidAfter.After(f.now) {
 		out = f.client.Send(call, gateway.Outgoing{Message: *m, VoidAfter: a.VoidAfter})
 	}
-	if out.Kind == gateway.OutcomeRetry && (out.Scope == gateway.ScopeAccount || out.Tries == gateway.Unbounded) {
+	if out.Kind == gateway.OutcomeRetry && (out.Scope == gateway.ScopeAccount || out.Scope == gateway.ScopeTemplates || out.Tries == gateway.Unbounded) {
 		out.After = max(out.After, toldToWait)
 	}
 	s.learn(ctx, m, began, &out)
@@ -356,12 +359,17 @@ func (s *Sender) end(m *gateway.Message, a *gateway.Attempt, out gateway.Outcome
 }
 
 // again says when a message that was certainly not sent is tried again, or that its
-// tries are spent. What is said of the account is no try, and the account's line says
-// when it leaves.
+// tries are spent. What is said of the account, or of its templates, is no try, and the
+// account's line says when it leaves.
 func (s *Sender) again(m *gateway.Message, out *gateway.Outcome, e *gateway.AttemptEnd) {
-	if out.Scope == gateway.ScopeAccount {
+	switch out.Scope {
+	case gateway.ScopeAccount:
 		e.NextAt = e.At
 		return
+	case gateway.ScopeTemplates: // others wait with it, but it may be no template itself
+		e.NextAt = e.At.Add(out.After)
+		return
+	case gateway.ScopePair:
 	}
 	retry := s.o.Retry(m.Account)
 	tries := retry.Tries

@@ -104,10 +104,7 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, a *sendAnswe
 		}
 		o.Scope, o.After, o.Tries = gateway.ScopePair, max(busyWait(code.Wait, m.Tries()), asked), code.Tries
 	case ClassRate:
-		o.Scope, o.After = gateway.ScopeAccount, c.throttled.Refused(now, max(asked, code.Wait))
-		if *a.Code == codeCorp {
-			o.Share = gateway.ShareCorp
-		}
+		o.Scope, o.After, o.Share = gateway.ScopeAccount, c.throttled.Refused(now, max(asked, code.Wait)), gateway.ShareCorp
 	case ClassCredential, ClassPolicy:
 		o.Scope, o.After = gateway.ScopeAccount, c.unhealthy.Refused(now, asked)
 	case ClassNotNow, ClassPermanent:

@@ -67,8 +67,10 @@ func Codes() []Code {
 		{6000, ClassBusy, time.Second, 0, "data changed by somebody else at the same time"},
 		{41063, ClassBusy, time.Second, 0, "not possible at this moment"},
 
-		// The block lasts as long as the window: 60 s, 60 min or the day.
-		{codeCorp, ClassRate, time.Minute, 0, "call frequency of the corporation reached"},
+		// The block lasts as long as the window: 60 s, 60 min or the day. It is of a corp and
+		// an API, so of all its accounts of a kind; a group's webhook, which is of no corp
+		// here, is refused for itself alone.
+		{45009, ClassRate, time.Minute, 0, "call frequency of the corporation reached"},
 		{45011, ClassRate, time.Minute, 0, "call frequency reached"},
 		{45033, ClassRate, time.Second, 0, "too many calls at once"},
 
@@ -156,10 +158,6 @@ func Codes() []Code {
 		{95009, ClassPermanent, 0, 0, "type of an item of the menu not valid"},
 	}
 }
-
-// codeCorp: a limit that all accounts of a kind of the corp share. A group's webhook
-// answers with it for itself alone.
-const codeCorp = 45009
 
 // codeAddress: the call came from an address that the app does not trust.
 const codeAddress = 60020

@@ -22,9 +22,8 @@ func documented() map[string][]int {
 		// a fault of the moment: this conversation, again
 		"retry pair 1s": {-1, 6000, 41063},
 		// too fast: the account waits the window
-		"retry account 1m0s pace corp": {45009},
-		"retry account 1m0s pace":      {45011},
-		"retry account 1s pace":        {45033},
+		"retry account 1m0s pace corp": {45009, 45011},
+		"retry account 1s pace corp":   {45033},
 		// nothing of the account goes before its token or a person is there
 		"retry account 30s credential": {
 			40001, 40014, 41001, 42001, 42009, 40082, 40013, 40091, 48001, 48002, 60011, 60020, 301002, 95011, 95012,

@@ -41,7 +41,7 @@ type Client struct {
 	codes  codeTable
 
 	// The three pauses of the number: too fast, not healthy, not reachable.
-	throttled, unhealthy, unreached egress.Pause
+	throttled, unhealthy, unreached, templates egress.Pause
 
 	forms forms
 }
@@ -57,6 +57,7 @@ func NewClient(c ClientConfig, e *egress.Client) *Client {
 		egress:    e,
 		codes:     newCodeTable(),
 		throttled: egress.Pause{First: time.Second, Max: time.Minute},
+		templates: egress.Pause{First: 5 * time.Minute, Max: time.Hour},
 		unhealthy: egress.Pause{First: 30 * time.Second, Max: 15 * time.Minute},
 		unreached: egress.Pause{First: time.Second, Max: time.Minute},
 	}
@@ -78,7 +79,7 @@ func NewClient(c ClientConfig, e *egress.Client) *Client {
 // Message.Tries counts this attempt. Scope and After of a retry: 131056
 // waits this pair 4^n seconds, n from 0 with the tries (Meta's own advice);
 // the throttles of the number, an unhealthy account and an unreachable host
-// wait the account, with a growing After.
+// wait the account, with a growing After; 131048 and 131064 its templates.
 //
 // A mobile number of Argentina, Brazil or Mexico that is refused with 131030 is
 // tried once more in the same attempt, in its other form: see otherForm.

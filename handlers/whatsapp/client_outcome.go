@@ -57,6 +57,9 @@ func (c *Client) answered(m *gateway.Message, resp *egress.Response, to gateway.
 		}
 		c.throttled.Over()
 		c.unhealthy.Over()
+		if m.Reply.Type == gateway.ReplyTemplate {
+			c.templates.Over()
+		}
 		o := gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: a.Messages[0].ID}
 		if to.Kind != "group" && len(a.Contacts) == 1 {
 			o.Aliases = aliases(a.Contacts[0].WaID, a.Contacts[0].UserID)
@@ -100,6 +103,9 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 			o.Share, o.Blame = shareOf(number), code.Class.blame()
 		}
 		o.Kind, o.Scope, o.After = gateway.OutcomeRetry, gateway.ScopeAccount, p.Refused(now, max(asked, code.Wait))
+		if known {
+			o.Scope = code.Scope
+		}
 		return o
 	}
 	switch {
@@ -108,6 +114,8 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 		o.Blame, o.Tries = gateway.BlamePace, gateway.Unbounded
 	case known && code.Class == ClassThrottle, known && code.Class == ClassMaintenance:
 		return retry(&c.throttled)
+	case known && code.Class == ClassTemplates:
+		return retry(&c.templates)
 	case known && (code.Class == ClassCredential || code.Class == ClassPolicy):
 		return retry(&c.unhealthy)
 	case known && code.Class == ClassBusy && m.Tries() < code.Tries:

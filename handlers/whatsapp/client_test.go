@@ -174,7 +174,7 @@ func TestEveryCode(t *testing.T) {
 			}
 			var want gateway.Outcome
 			switch code.Class {
-			case whatsapp.ClassThrottle, whatsapp.ClassMaintenance, whatsapp.ClassCredential, whatsapp.ClassPolicy, whatsapp.ClassBusy:
+			case whatsapp.ClassThrottle, whatsapp.ClassMaintenance, whatsapp.ClassCredential, whatsapp.ClassPolicy, whatsapp.ClassBusy, whatsapp.ClassTemplates:
 				want = gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: code.Scope, After: code.Wait}
 			case whatsapp.ClassTransient:
 				want.Kind = gateway.OutcomeUnknown
@@ -227,7 +227,7 @@ func TestOtherAnswers(t *testing.T) {
 		{"400 with a code nobody knows", 400, nil, graph(`"code":999999`), want{Kind: gateway.OutcomeRejected, Code: "other"}},
 		{"transient, unknown code", 400, nil, graph(`"code":999999,"is_transient":true`), want{Kind: gateway.OutcomeUnknown, Code: "other"}},
 		{"throttle that calls itself transient", 400, nil, graph(`"code":130429,"is_transient":true`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "130429", Blame: gateway.BlamePace, After: time.Second}},
-		{"permission range", 403, nil, graph(`"code":299`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "299", Blame: gateway.BlameCredential, After: 30 * time.Second}},
+		{"permission range", 403, nil, graph(`"code":299`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Share: gateway.ShareAccess, Code: "299", Blame: gateway.BlameCredential, After: 30 * time.Second}},
 		{"own id is gone", 400, nil, graph(`"code":100,"error_subcode":33`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "33", Blame: gateway.BlameCredential, After: 30 * time.Second}},
 		{"error without a code", 400, nil, graph(`"message":"x"`), want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_400", Blame: gateway.BlameReach, After: 30 * time.Second}},
 		{"429 of a proxy", 429, http.Header{"Retry-After": {"9"}}, "", want{Kind: gateway.OutcomeRetry, Scope: gateway.ScopeAccount, Code: "http_429", Blame: gateway.BlamePace, After: 9 * time.Second}},

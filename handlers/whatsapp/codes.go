@@ -24,6 +24,9 @@ const (
 	// ClassBusy: this message cannot go just now, by Meta's own account of it;
 	// certainly not sent, sent again later, Tries times in all, then rejected.
 	ClassBusy CodeClass = "busy"
+	// ClassTemplates: nothing leaves just now that begins a conversation, by Meta's own
+	// account of it; certainly not sent, sent again later. Answers go on.
+	ClassTemplates CodeClass = "templates"
 	// ClassPermanent: this message to this recipient never goes.
 	ClassPermanent CodeClass = "permanent"
 	// ClassCredential: token or permission; certainly not sent, and nothing of the
@@ -84,8 +87,9 @@ type Code struct {
 //     certainly not sent, the account waits.
 func Codes() []Code {
 	const (
-		pair    = gateway.ScopePair
-		account = gateway.ScopeAccount
+		pair      = gateway.ScopePair
+		account   = gateway.ScopeAccount
+		templates = gateway.ScopeTemplates
 	)
 	return []Code{
 		{4, ClassThrottle, account, time.Minute, "too many calls of the app", 0},
@@ -93,7 +97,9 @@ func Codes() []Code {
 		{80007, ClassThrottle, account, time.Minute, "too many calls of the WhatsApp Business Account", 0},
 		{130429, ClassThrottle, account, time.Second, "throughput of the phone number reached", 0},
 		{131056, ClassThrottle, pair, time.Second, "too many messages to this customer in a short time", 0},
-		{131048, ClassThrottle, account, 5 * time.Minute, "spam limit of the phone number reached", 0},
+
+		{131048, ClassTemplates, templates, 5 * time.Minute, "spam limit of the phone number reached", 0},
+		{131064, ClassTemplates, templates, 5 * time.Minute, "templates of the WhatsApp Business Account are limited", 0},
 
 		{131208, ClassThrottle, pair, time.Second, "too many group operations of the phone number", 0},
 
@@ -125,7 +131,6 @@ func Codes() []Code {
 		{131055, ClassPermanent, "", 0, "method not allowed", 0},
 		{131062, ClassPermanent, "", 0, "not possible for a recipient without a phone number", 0},
 		{131063, ClassPermanent, "", 0, "recipient cannot be used", 0},
-		{131064, ClassPermanent, "", 0, "templates of the account are limited", 0},
 		{131207, ClassPermanent, "", 0, "the group is suspended", 0},
 		{131212, ClassPermanent, "", 0, "not a participant of the group", 0},
 		{130403, ClassPermanent, "", 0, "recipient is blocked by the business", 0},
@@ -167,14 +172,21 @@ func Codes() []Code {
 
 // shareOf is whom a code is about beyond the phone number. Throttles are counted, 4 and
 // 613, by the app, 80007 by the WhatsApp Business Account. A token that ended is that
-// of all numbers that use it; a restriction or a bill is the whole WABA's. Source:
-// Meta, Graph API "Rate limits" and "Error handling", WhatsApp "Error codes".
+// of all numbers that use it; what it may not do, it may not do with any number of this
+// WABA, and may with another one's. A restriction or a bill is the whole WABA's, and so
+// are templates of a wrong category. Source: Meta, Graph API "Rate limits" and "Error
+// handling", WhatsApp "Error codes".
 func shareOf(code int) gateway.Share {
 	switch code {
 	case 4, 613, 0, 190:
 		return gateway.ShareApp
-	case 80007, 368, 131031, 131042, 131044, 134011:
+	case 80007, 368, 131031, 131042, 131044, 134011, 131064:
 		return gateway.ShareWABA
+	case 3, 10, 131005:
+		return gateway.ShareAccess
+	}
+	if code >= 200 && code <= 299 {
+		return gateway.ShareAccess
 	}
 	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers/egress"
@@ -23,8 +24,10 @@ func documented() map[string][]int {
 		"retry account 1m0s pace app":  {4, 613},
 		"retry account 1m0s pace waba": {80007},
 		"retry account 1s pace":        {130429},
-		"retry account 5m0s pace":      {131048},
 		"retry pair 1s pace":           {131056, 131208},
+		// nothing that begins a conversation goes just now
+		"retry templates 5m0s":       {131048},
+		"retry templates 5m0s  waba": {131064},
 		// its number is being worked on
 		"retry account 1m0s": {131057, 2494100},
 		// not just now, a few times
@@ -35,14 +38,15 @@ func documented() map[string][]int {
 		// this message never goes
 		"rejected  0s": {
 			100, 130403, 130472, 130497, 131008, 131009, 131020, 131021, 131026, 131030, 131041, 131047, 131049, 131050, 131051, 131052, 131055,
-			131062, 131063, 131064, 131207, 131212, 132000, 132001, 132005, 132007, 132012, 132015, 132016, 132068, 132069,
+			131062, 131063, 131207, 131212, 132000, 132001, 132005, 132007, 132012, 132015, 132016, 132068, 132069,
 			134100, 134102, 135000, 137000,
 		},
 		// nothing of the account goes before a person acts
-		"retry account 30s credential app": {0, 190},
-		"retry account 30s credential":     {3, 10, 33, 200, 210, 299, 131005},
-		"retry account 30s policy waba":    {368, 131031, 131042, 131044, 134011},
-		"retry account 30s policy":         {131037, 131045, 133006, 133010, 133016, 136024},
+		"retry account 30s credential app":    {0, 190},
+		"retry account 30s credential access": {3, 10, 200, 210, 299, 131005},
+		"retry account 30s credential":        {33},
+		"retry account 30s policy waba":       {368, 131031, 131042, 131044, 134011},
+		"retry account 30s policy":            {131037, 131045, 133006, 133010, 133016, 136024},
 	}
 }
 
@@ -72,6 +76,47 @@ func TestDocumentedCodes(t *testing.T) {
 			t.Errorf("%d: class %s with %d tries", c.Code, c.Class, c.Tries)
 		}
 	}
+}
+
+// While a number may begin no conversation its tries become rarer, also when answers are
+// taken meanwhile; a template that is taken ends that.
+func TestTemplatesAreTriedMoreRarely(t *testing.T) {
+	t.Parallel()
+	taken := false
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), `"template"`) && !taken {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"code":131048}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"messages":[{"id":"wamid.1"}]}`)
+	}))
+	defer s.Close()
+	now := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	c := newSender(t, s.URL, egress.Options{Now: func() time.Time { return now }})
+	template := outgoing(toPhone("15550100025"), "", 1)
+	template.Message.Reply = gateway.Reply{Type: gateway.ReplyTemplate, Template: &gateway.TemplateReply{Name: "hello", Language: "en"}}
+	try := func(want time.Duration) {
+		t.Helper()
+		o := c.Send(t.Context(), template)
+		if o.Kind != gateway.OutcomeRetry || o.Scope != gateway.ScopeTemplates || o.After != want {
+			t.Errorf("%+v, want a wait of %s", o, want)
+		}
+		now = now.Add(want)
+		if o := c.Send(t.Context(), outgoing(toPhone("15550100025"), "an answer", 1)); o.Kind != gateway.OutcomeAccepted {
+			t.Errorf("an answer: %+v", o)
+		}
+	}
+	for _, minutes := range []int{5, 10, 20, 40, 60, 60} {
+		try(time.Duration(minutes) * time.Minute)
+	}
+	taken = true
+	if o := c.Send(t.Context(), template); o.Kind != gateway.OutcomeAccepted {
+		t.Errorf("%+v", o)
+	}
+	taken = false
+	try(5 * time.Minute)
 }
 
 // What is busy is sent again a few times, then it is refused for good.

@@ -191,7 +191,7 @@ func (l *Ledger) outcome(c *conn, m *message, e *gateway.AttemptEnd) error {
 		if harmless && e.NextAt.IsZero() { // not worth another try
 			m.State = gateway.MessageExpired
 		}
-		if o.Scope == gateway.ScopeAccount {
+		if o.Scope == gateway.ScopeAccount || o.Scope == gateway.ScopeTemplates {
 			m.Spared++
 		}
 		if err := l.mayBeHeld(c, m); err != nil {

@@ -100,14 +100,14 @@ func outboxOutcomes(w *world) {
 	w.balanced()
 }
 
-// outboxSpared: an attempt refused for the whole account spends no try of its
+// outboxSpared: an attempt refused for the whole account, or all its templates, spends no try of its
 // message, also across a refusal of the message itself.
 func outboxSpared(w *world) {
 	conv := w.say("a1", "1", "1")
 	for i, c := range []struct {
 		scope gateway.Scope
 		tries int
-	}{{gateway.ScopeAccount, 0}, {gateway.ScopePair, 1}, {gateway.ScopeAccount, 1}, {gateway.ScopeAccount, 1}, {gateway.ScopePair, 2}} {
+	}{{gateway.ScopeAccount, 0}, {gateway.ScopePair, 1}, {gateway.ScopeAccount, 1}, {gateway.ScopeTemplates, 1}, {gateway.ScopePair, 2}} {
 		w.send(conv, gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: c.scope, Code: "x"})
 		m, _ := w.next(conv)
 		w.same("attempts and tries", [2]int{m.Attempts, m.Tries()}, [2]int{i + 1, c.tries})
