@@ -97,8 +97,16 @@ func syntaxError(err error, file []byte) *FieldError {
 	if m := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(text); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
 		text = text[len(m[0]):]
+		if strings.HasPrefix(text, "did not find expected") {
+			e.Line++ // its parser counts from 0, its scanner from 1
+		}
 	}
-	text = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`").ReplaceAllString(text, "…")
+	text = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`").ReplaceAllStringFunc(text, func(quoted string) string {
+		if mark := quoted[1 : len(quoted)-1]; len(mark) == 1 && strings.Contains(",:]}[{-?", mark) {
+			return quoted // what YAML looked for, not what the file says
+		}
+		return "…"
+	})
 	e.Problem = "not YAML: " + text
 	return e
 }

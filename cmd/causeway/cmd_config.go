@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -51,18 +52,15 @@ say what it sets up: names and addresses, no secrets. Nothing is opened or calle
 
 Exit code 2 when something is wrong; every mistake is printed with file, line, field
 and what would be right.`,
-		Example: "  causeway config check -c causeway.yaml",
+		Example: "  causeway config check -c causeway.yaml\n  causeway config check --json | jq '.mistakes[]'",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			cfg, err := c.loadConfig()
+			cfg, err := c.checkedConfig()
+			if err != nil && c.asJSON {
+				return errors.Join(err, c.print(mistakesIn(c.configPath, err), nil))
+			}
 			if err != nil {
 				return err
-			}
-			if _, err := newDirectory(cfg, time.Now); err != nil {
-				return &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
-			}
-			if _, err := loadTLS(cfg.TLS, time.Now, zap.NewNop()); err != nil {
-				return &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
 			}
 			s := summarise(c.configPath, cfg)
 			return failed(c.print(s, s.write))
@@ -70,8 +68,52 @@ and what would be right.`,
 	}
 }
 
+// checkedConfig reads the configuration and makes of it what serve would, as far as
+// nothing is opened or called.
+func (c *cli) checkedConfig() (*config.Config, error) {
+	cfg, err := c.loadConfig()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := newDirectory(cfg, time.Now); err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
+	}
+	if _, err := loadTLS(cfg.TLS, time.Now, zap.NewNop()); err != nil {
+		return nil, &exitError{exitUsage, fmt.Errorf("%s: %w", c.configPath, err)}
+	}
+	return cfg, nil
+}
+
+// configMistakes are for a program; people read the error.
+type configMistakes struct {
+	OK       bool      `json:"ok"` // false
+	File     string    `json:"file"`
+	Mistakes []mistake `json:"mistakes"`
+}
+
+type mistake struct {
+	Line    int    `json:"line,omitempty"`
+	Env     string `json:"env,omitempty"` // the variable that gave the value, instead of the file
+	Field   string `json:"field,omitempty"`
+	Problem string `json:"problem"`
+}
+
+func mistakesIn(file string, err error) configMistakes {
+	m := configMistakes{File: file}
+	var list *config.Errors
+	if !errors.As(err, &list) {
+		m.Mistakes = []mistake{{Problem: err.Error()}}
+		return m
+	}
+	for _, e := range list.List {
+		m.Mistakes = append(m.Mistakes, mistake{Line: e.Line, Env: e.Env, Field: e.Field, Problem: e.Problem})
+	}
+	return m
+}
+
 // configSummary is a configuration without its secrets.
 type configSummary struct {
+	OK           bool                 `json:"ok"` // true
 	File         string               `json:"file"`
 	Listen       string               `json:"listen"`
 	Admin        string               `json:"admin"`
@@ -111,7 +153,7 @@ type applicationSummary struct {
 
 func summarise(file string, cfg *config.Config) configSummary {
 	s := configSummary{
-		File: file, Listen: cfg.Listen, Admin: cfg.Admin.Listen, Store: cfg.Store.URL, Tokens: []string{},
+		OK: true, File: file, Listen: cfg.Listen, Admin: cfg.Admin.Listen, Store: cfg.Store.URL, Tokens: []string{},
 		Endpoints: []endpointSummary{}, Accounts: []accountSummary{}, Applications: []applicationSummary{}, Notes: []string{},
 	}
 	for _, t := range cfg.Admin.Tokens {

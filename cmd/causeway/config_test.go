@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"regexp"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 	_, asJSON, _ := execute(t.Context(), "", "config", "check", "-c", path, "--json")
 	var s configSummary
-	if err := json.Unmarshal([]byte(asJSON), &s); err != nil || len(s.Endpoints) != 2 || len(s.Accounts) != 2 || len(s.Applications) != 2 {
+	if err := json.Unmarshal([]byte(asJSON), &s); err != nil || !s.OK || len(s.Endpoints) != 2 || len(s.Accounts) != 2 || len(s.Applications) != 2 {
 		t.Errorf("%v: %s", err, asJSON)
 	}
 	for _, secret := range secrets {
@@ -99,6 +100,20 @@ func TestConfigCheckErrors(t *testing.T) {
 	}
 	if code != exitUsage || out != "" || strings.Contains(errs, "hidden-in-the-file") {
 		t.Errorf("exit code %d, printed %q, said %q", code, out, errs)
+	}
+	code, out, _ = execute(t.Context(), "", "config", "check", "-c", path, "--json")
+	var m configMistakes
+	if err := json.Unmarshal([]byte(out), &m); err != nil || code != exitUsage || m.OK || m.File != path || strings.Contains(out, "hidden-in-the-file") {
+		t.Errorf("%d %v: %s", code, err, out)
+	}
+	for field, line := range map[string]int{"listen": 1, "port": 2, "endpoints[0].verify_token": 4} {
+		if !slices.ContainsFunc(m.Mistakes, func(one mistake) bool { return one.Field == field && one.Line == line && one.Problem != "" }) {
+			t.Errorf("%s in line %d is not among %+v", field, line, m.Mistakes)
+		}
+	}
+	code, out, _ = execute(t.Context(), "", "config", "check", "-c", path+".missing", "--json")
+	if err := json.Unmarshal([]byte(out), &m); err != nil || code != exitUsage || len(m.Mistakes) != 1 {
+		t.Errorf("%d %v: %s", code, err, out)
 	}
 	code, _, errs = execute(t.Context(), "", "config", "check", "-c", path+".missing")
 	if code != exitUsage || !strings.Contains(errs, "causeway config init") {
