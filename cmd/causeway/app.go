@@ -190,6 +190,7 @@ func (a *app) Run(ctx context.Context) error {
 		g.Go(func() error { return a.parts.run(gctx, name, f) })
 	}
 	run("probe", a.probe)
+	run("memory", collectWhenCalm)
 	run("tail", a.tail.Run)
 	run("watch", a.followChanges)
 	if !a.o.RelayOff {
