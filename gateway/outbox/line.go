@@ -58,9 +58,13 @@ func (q *line) next() string {
 	if q.given++; q.given%elderEvery == 0 {
 		r, _ = q.elders.Front().Value.(*ready)
 	}
+	q.remove(r)
+	return r.conv
+}
+
+func (q *line) remove(r *ready) {
 	heap.Remove(&q.best, r.place)
 	q.elders.Remove(r.elder)
-	return r.conv
 }
 
 // bests is a heap, the best one first. Its methods are for container/heap.

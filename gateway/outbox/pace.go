@@ -25,10 +25,17 @@ type pace struct {
 	shared  map[string]meter // by gateway.Limit.Of
 	pairs   map[string][]meter
 	sweepAt int
+	stands  map[string]stood // conversations that stand in an account's line
 	granted map[string]*flow // conversations that may go, by the line that let them
 	// raised are conversations that stand better than their first message by itself, or
 	// did when they were let go.
 	raised map[string]struct{}
+}
+
+// stood is where a conversation stands.
+type stood struct {
+	in    *flow
+	place *ready
 }
 
 // flow is one account: who waits, and what may leave.
@@ -43,10 +50,9 @@ type flow struct {
 	room   float64 // the part of the rate that what comes leaves
 
 	waiting line
-	stands  map[string]*ready // in waiting
-	flying  int               // calls that run
-	taken   lately            // messages that were accepted
-	ready   time.Time         // not looked at again before; zero: look
+	flying  int       // calls that run
+	taken   lately    // messages that were accepted
+	ready   time.Time // not looked at again before; zero: look
 	health
 	templates templates
 }
@@ -56,7 +62,7 @@ const sweepLeast = 1024
 
 func newPace(limits func(string) []gateway.Limit, keyFP func(string) string, flight int) *pace {
 	return &pace{limits: limits, keyFP: keyFP, flight: flight, flows: map[string]*flow{}, crowded: map[*flow]struct{}{}, shared: map[string]meter{},
-		pairs: map[string][]meter{}, sweepAt: sweepLeast, granted: map[string]*flow{}, raised: map[string]struct{}{}}
+		pairs: map[string][]meter{}, sweepAt: sweepLeast, stands: map[string]stood{}, granted: map[string]*flow{}, raised: map[string]struct{}{}}
 }
 
 // flow is that of an account; the caller holds mu.
@@ -64,7 +70,7 @@ func (p *pace) flow(account string) *flow {
 	if l := p.flows[account]; l != nil {
 		return l
 	}
-	l := &flow{name: account, stands: map[string]*ready{}, room: 1, health: health{part: 1}}
+	l := &flow{name: account, room: 1, health: health{part: 1}}
 	l.kept = gateway.AccountHealth{Account: account, State: gateway.AccountHealthy, KeyFP: p.keyFP(account)}
 	for _, limit := range p.limits(account) {
 		switch {
@@ -107,8 +113,8 @@ func (p *pace) ask(m *gateway.Message, must bool, now time.Time) (leave bool, ag
 		p.let(l, pair, now)
 		return true, time.Time{}
 	}
-	if l.stands[m.Conv] == nil {
-		l.stands[m.Conv] = l.waiting.add(m.Conv, m.Priority)
+	if _, stands := p.stands[m.Conv]; !stands {
+		p.stands[m.Conv] = stood{l, l.waiting.add(m.Conv, m.Priority)}
 		l.ready = time.Time{}
 		p.crowded[l] = struct{}{}
 	}
@@ -120,14 +126,26 @@ func (p *pace) ask(m *gateway.Message, must bool, now time.Time) (leave bool, ag
 func (p *pace) rank(m *gateway.Message, best int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.flow(m.Account)
-	r := l.stands[m.Conv]
-	if r == nil {
+	at, stands := p.stands[m.Conv]
+	if !stands {
 		return // let go meanwhile
 	}
-	l.waiting.rank(r, best)
+	at.in.waiting.rank(at.place, best)
 	if delete(p.raised, m.Conv); best < m.Priority {
 		p.raised[m.Conv] = struct{}{}
+	}
+}
+
+// quit takes a conversation that has nothing to send out of the line: let go from there
+// it would use up a place for nothing, and a campaign that was taken back would hold the
+// account for as long as it takes to send it.
+func (p *pace) quit(conv string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if at, stands := p.stands[conv]; stands {
+		at.in.waiting.remove(at.place)
+		delete(p.stands, conv)
+		delete(p.raised, conv)
 	}
 }
 
@@ -166,7 +184,7 @@ func (p *pace) pump(now time.Time, offer func(conv string)) (next time.Time) {
 				break
 			}
 			conv := l.waiting.next()
-			delete(l.stands, conv)
+			delete(p.stands, conv)
 			p.let(l, p.pairOf(l, conv, now), now)
 			p.granted[conv] = l
 			offer(conv)

@@ -113,6 +113,54 @@ func TestPriorityInLine(t *testing.T) {
 	}
 }
 
+// What is taken back, held, moved, stopped or too old while it stands in its account's
+// line leaves the line: it takes no place of those that can be sent.
+func TestNothingStandsInLineForNothing(t *testing.T) {
+	for name, stop := range map[string]func(r *rig, id string){
+		"cancelled": func(r *rig, id string) { r.change(store.DeedCancel, id, 2) },
+		"held":      func(r *rig, id string) { r.change(store.DeedHold, id, 2) },
+		"moved": func(r *rig, id string) {
+			out, err := r.store.Ledger.ChangeMessages(r.t.Context(), store.MessageChange{Do: store.DeedReschedule, Messages: []string{id},
+				At: []time.Time{time.Now().Add(time.Hour)}}, "ops", time.Now())
+			if err != nil || out.Changed != 2 {
+				r.t.Fatalf("%+v, %v", out, err)
+			}
+			r.sender.Wake(out.Convs...)
+		},
+		"too old": func(*rig, string) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.stop()
+				r.limits = map[string][]gateway.Limit{"shop": {{N: 1, Per: 10 * time.Second, Burst: 1}}}
+				r.start(time.Now())
+				ends := time.Duration(0)
+				if name == "too old" {
+					ends = time.Second
+				}
+				r.submit("first", 0, 0, "first")
+				r.settle()
+				var tasks []gateway.Submitted
+				for i := range 30 {
+					tasks = append(tasks, r.submit(fmt.Sprint(i), 0, ends, "one", "two"))
+				}
+				r.settle()
+				time.Sleep(2 * time.Second)
+				for _, task := range tasks {
+					stop(r, task.ID)
+				}
+				r.settle()
+				if a := r.sender.Account("shop"); a.Waiting != 0 {
+					t.Errorf("%d stand in line still", a.Waiting)
+				}
+				r.submit("last", 0, 0, "last")
+				time.Sleep(9 * time.Second)
+				r.left("in the next place", "first", "last")
+			})
+		})
+	}
+}
+
 // What has a window leaves in it, holds up nothing outside of it, and no call may begin
 // past its end; what did not leave in time is due when it opens again.
 func TestSendWindow(t *testing.T) {

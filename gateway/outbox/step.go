@@ -43,7 +43,11 @@ func (s *Sender) step(ctx context.Context, conv string) time.Time {
 		return s.failed(ctx, err)
 	}
 	if m == nil {
+		s.pace.quit(conv)
 		return time.Time{}
+	}
+	if m.State != gateway.MessageWaiting {
+		s.pace.quit(conv)
 	}
 	now = s.o.Now()
 	switch m.State {
@@ -70,6 +74,7 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 		return now
 	}
 	if m.Behind != "" {
+		s.pace.quit(m.Conv)
 		return earlier(s.wait(ctx, m, now), expires)
 	}
 	until, once := m.Reply.Once()
@@ -79,10 +84,12 @@ func (s *Sender) waiting(ctx context.Context, m *gateway.Message, now time.Time)
 	once = once && !now.Before(until) // its attempt says that it is too late
 	for _, at := range []time.Time{m.DueAt, m.NextAt} {
 		if at.After(now) && !once {
+			s.pace.quit(m.Conv)
 			return earlier(at, expires)
 		}
 	}
 	if s.o.Stopped(m) {
+		s.pace.quit(m.Conv)
 		return earlier(now.Add(stoppedPoll), expires)
 	}
 	if m.Window != nil {
