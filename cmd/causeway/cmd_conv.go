@@ -33,7 +33,8 @@ the state of a WeCom customer, chat, tag or member is told.
 
 Logs, subjects and lists carry this id and never the identity. The kind is guessed
 from the platform when it is not given: a phone number for WhatsApp, a user id for
-WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter.`,
+WeCom; KIND:NAME names it, as for send. A plus sign, blanks, hyphens and brackets of a
+phone number do not matter.`,
 		Example: "  causeway conv id --platform whatsapp --account shop-a \"+49 151 0000000\"\n" +
 			"  causeway conv show $(causeway conv id --platform wecom --account corp-a ZhangSan)",
 		Args: cobra.ExactArgs(1),
@@ -61,6 +62,9 @@ WeCom. A plus sign, blanks, hyphens and brackets of a phone number do not matter
 // asIdentity brings what a person typed into the form the ledger compares.
 func asIdentity(platform, kind, typed string) (gotKind, identity string, err error) {
 	identity = strings.TrimSpace(typed)
+	if before, after, found := strings.Cut(identity, ":"); kind == "" && found && slices.Contains([]string{"phone", "bsuid", "userid", "external_userid", "group"}, before) {
+		kind, identity = before, after // as send --to has it
+	}
 	if kind == "" {
 		switch platform {
 		case "whatsapp":
@@ -82,7 +86,7 @@ func asIdentity(platform, kind, typed string) (gotKind, identity string, err err
 			return r
 		}, identity), "+")
 		if identity == "" || strings.ContainsFunc(identity, func(r rune) bool { return r < '0' || r > '9' }) {
-			return "", "", usageError("that is not a phone number; write digits with the country code, or say which kind of name it is")
+			return "", "", usageError("that is not a phone number; write digits with the country code, or say what it is, such as bsuid:NAME or group:NAME")
 		}
 	case "bsuid", "userid", "external_userid", "conversation", "group", "member", "customer", "chat", "tag", "approval", "living", "kf", "session", "audit":
 		if identity == "" {

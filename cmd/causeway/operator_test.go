@@ -259,6 +259,15 @@ func TestWhatIsAsked(t *testing.T) {
 	if api.identity != (gateway.Identity{Kind: "bsuid", Value: "DE.1234567890"}) {
 		t.Errorf("identity %+v", api.identity)
 	}
+	for typed, want := range map[[2]string]gateway.Identity{ // as send --to has it; "S" is the vendor's
+		{"whatsapp", "phone:+49 151 000"}: {Kind: "phone", Value: "49151000"}, {"whatsapp", "group:G1"}: {Kind: "group", Value: "G1"},
+		{"unified", "S:1688_7881"}: {Kind: "conversation", Value: "S:1688_7881"},
+	} {
+		runCommand(t, "conv", "id", "--platform", typed[0], "--account", "shop-a", typed[1], "--admin", s.URL, "--token", adminRights)
+		if api.identity != want {
+			t.Errorf("%s: identity %+v", typed, api.identity)
+		}
+	}
 }
 
 // TestBrokenSums: an equation that does not hold is named, and the exit code says
