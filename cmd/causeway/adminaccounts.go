@@ -27,7 +27,8 @@ func (x adminAPI) Accounts(context.Context) ([]admin.AccountView, error) {
 }
 
 func viewAccount(a outbox.Account) admin.AccountView {
-	v := admin.AccountView{Name: a.Account, State: a.State, Waiting: a.Waiting, InFlight: a.Flying, Pace: a.Part}
+	v := admin.AccountView{Name: a.Account, State: a.State, Waiting: a.Waiting, InFlight: a.Flying, Pace: a.Part,
+		TemplatesAt: timeOrNil(a.TemplatesAt), TemplatesCode: a.TemplatesCode}
 	if a.State == gateway.AccountHealthy {
 		return v
 	}

@@ -362,13 +362,15 @@ func TestRelaxedDuplicates(t *testing.T) {
 func TestTemplatesWaitWhileAnswersGo(t *testing.T) {
 	begin(t)
 	w := newCase(t, worldOptions{})
-	w.fault(sandbox.Fault{Type: "template", Code: 131048})
-	_, out, text := w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"16660360001"},"content":{"type":"template","template":{"name":"hello","language":"en"}}}`)
+	var limited atomic.Bool
+	limited.Store(true)
+	w.fault(sandbox.Fault{Type: "template", Code: 131048, Match: func(*sandbox.Call) bool { return limited.Load() }})
+	_, out, text := w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"16660360001"},"content":{"type":"template","template":{"name":"hello_world","language":"en_US"}}}`)
 	if out.ID == "" {
 		t.Fatal(text)
 	}
 	w.until(30*time.Second, "the template was refused", func() bool { m := w.message(out.ID); return m.State == "waiting" && m.Attempts == 1 })
-	w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"16660360002"},"content":{"type":"template","template":{"name":"hello","language":"en"}}}`)
+	w.submit(`{"account":"shop-a","to":{"kind":"phone","value":"16660360002"},"content":{"type":"template","template":{"name":"hello_world","language":"en_US"}}}`)
 	w.says("16660360003", "are you there?")
 	w.replied("16660360003", 1)
 	if n := len(w.calls("16660360002")); n != 0 {
@@ -377,4 +379,11 @@ func TestTemplatesWaitWhileAnswersGo(t *testing.T) {
 	if said, _ := w.cli("doctor"); !strings.Contains(said, "lets no template of this account through (131048)") {
 		t.Error(said)
 	}
+	if said := w.does("accounts", "show", "shop-a"); !strings.Contains(said, "healthy") || !strings.Contains(said, "templates wait (131048), one is tried at 20") {
+		t.Error(said)
+	}
+	// A person who knows better need not wait.
+	limited.Store(false)
+	w.does("accounts", "resume", "shop-a")
+	w.until(30*time.Second, "both templates are taken", func() bool { return len(accepted(w.calls("16660360001")))+len(accepted(w.calls("16660360002"))) == 2 })
 }

@@ -96,6 +96,9 @@ func printAccount(w io.Writer, a admin.AccountView) {
 	line("waiting", strconv.Itoa(a.Waiting)+" conversations")
 	line("calls", strconv.Itoa(a.InFlight)+" in flight")
 	line("pace", strconv.Itoa(int(a.Pace*100+0.5))+" %")
+	if a.TemplatesAt != nil {
+		line("templates", "wait ("+printable(a.TemplatesCode, 20)+"), one is tried at "+instantOf(a.TemplatesAt))
+	}
 	if a.State.Stopped() {
 		_, _ = fmt.Fprintf(w, "\n`causeway doctor account %s` says what would mend it.\n", printable(a.Name, 40))
 	}

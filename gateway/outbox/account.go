@@ -30,9 +30,9 @@ func (s *Sender) learn(ctx context.Context, m *gateway.Message, began time.Time,
 
 // done takes back the place of a call and judges its outcome, for every account that
 // it speaks of. It returns those whose state is to be kept, and those whose templates are
-// stopped or go since now.
+// stopped or go since now, with the conversations that waited for that.
 func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *gateway.Outcome, now time.Time,
-) (changed []gateway.AccountHealth, stopped, went []string) {
+) (changed []gateway.AccountHealth, stopped []string, went map[string][]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flow(m.Account).landed()
@@ -52,7 +52,7 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 		if stops, goes := l.learnTemplates(m, o, now); stops {
 			stopped = append(stopped, account)
 		} else if goes {
-			went = append(went, account)
+			went = map[string][]string{account: l.templatesGo()}
 		}
 		switch {
 		case !l.judge(m.Conv, began, o, now):
@@ -161,13 +161,13 @@ func (s *Sender) Resume(ctx context.Context, account, by string) error {
 	if err := s.o.Accounts.SetAccountHealth(ctx, healthy, by, now); err != nil {
 		return err
 	}
-	s.pace.resume(account, now)
+	s.Wake(s.pace.resume(account, now)...)
 	s.o.Log.Info("account.resumed", zap.String("account", account), zap.String("by", by))
 	s.look()
 	return nil
 }
 
-func (p *pace) resume(account string, now time.Time) {
+func (p *pace) resume(account string, now time.Time) (waited []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.flow(account)
@@ -175,9 +175,9 @@ func (p *pace) resume(account string, now time.Time) {
 		l.refusedAt = now
 	}
 	l.heal()
-	l.templates = templates{}
 	l.part = 1
 	l.adjust(now)
+	return l.templatesGo()
 }
 
 // Account is how one account fares just now.

@@ -373,8 +373,10 @@ func (s *Sender) again(m *gateway.Message, out *gateway.Outcome, e *gateway.Atte
 	case gateway.ScopeAccount:
 		e.NextAt = e.At
 		return
-	case gateway.ScopeTemplates: // others wait with it, but it may be no template itself
-		e.NextAt = e.At.Add(out.After)
+	case gateway.ScopeTemplates:
+		if e.NextAt = e.At; m.Reply.Type != gateway.ReplyTemplate { // which wait for all of them
+			e.NextAt = e.At.Add(out.After)
+		}
 		return
 	case gateway.ScopePair:
 	}

@@ -37,6 +37,10 @@ type AccountView struct {
 	Waiting  int     `json:"waiting"`
 	InFlight int     `json:"in_flight"`
 	Pace     float64 `json:"pace"`
+	// TemplatesAt is when a template is tried again, of one that begins no conversation
+	// just now by the platform's TemplatesCode.
+	TemplatesAt   *time.Time `json:"templates_at,omitempty"`
+	TemplatesCode string     `json:"templates_code,omitempty"`
 }
 
 // accountRoutes are there where API is an Accounts.

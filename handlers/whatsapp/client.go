@@ -117,6 +117,7 @@ func (c *Client) Resume() {
 	c.throttled.Over()
 	c.unhealthy.Over()
 	c.unreached.Over()
+	c.templates.Over()
 }
 
 // request makes the body, or the outcome of a message that is not sent now.
