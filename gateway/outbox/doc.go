@@ -24,7 +24,9 @@
 //
 // When more conversations are ready than can be served, the accounts take turns, and
 // of an account the conversation with the best priority goes first; one place in ten goes
-// to who has waited longest, so that none waits for ever (line). While there is room for
+// to who has waited longest, so that none waits for ever (line). A conversation stands by
+// the best of its messages that are due, looked up when it comes to stand and when it is
+// woken there, and leaves the line when it has nothing to send. While there is room for
 // all nobody is ranked, so that the order costs nothing.
 //
 // Messages of a conversation that became part of another one leave before those of
