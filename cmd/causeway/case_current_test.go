@@ -136,6 +136,7 @@ func TestCurrentByPlainClient(t *testing.T) {
 	w.start("")
 	w.up()
 	dial := func() *nats.Conn {
+		brokerUp(t, w.nats)
 		nc, err := nats.Connect("nats://"+w.nats, nats.UserInfo("bot", "bot-password"), nats.CustomInboxPrefix("_INBOX_bot"))
 		if err != nil {
 			t.Fatal(err)

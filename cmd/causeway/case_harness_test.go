@@ -221,6 +221,7 @@ type observed struct {
 // observe attaches an observer; it sees what is published from now on.
 func (w *world) observe() *observer {
 	w.t.Helper()
+	brokerUp(w.t, w.nats)
 	nc, err := stream.Outside{URL: "nats://" + w.nats, User: "bot", Password: "bot-password"}.Dial()
 	if err != nil {
 		w.t.Fatal(err)

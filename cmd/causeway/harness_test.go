@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -227,6 +228,23 @@ func (w *world) up() {
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	})
+}
+
+// brokerUp waits until a gateway's broker takes connections. A gateway is ready as soon
+// as it archives, and that may be a moment before.
+func brokerUp(t *testing.T, addr string) {
+	t.Helper()
+	for deadline := time.Now().Add(leastLimit); ; {
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(t.Context(), "tcp", addr)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the broker takes no connection: %v", err)
+		}
+		wait(t.Context(), 20*time.Millisecond)
+	}
 }
 
 // leastLimit is how long a test waits at least for what must come. A limit ends a test

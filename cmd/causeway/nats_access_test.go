@@ -31,6 +31,8 @@ func connectAs(t *testing.T, url, user, password string, options ...nats.Option)
 	c := &natsAs{refused: make(chan error, 16)}
 	options = append(options, nats.UserInfo(user, password), nats.CustomInboxPrefix(stream.InboxPrefix(user)),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { c.refused <- err }))
+	_, addr, _ := strings.Cut(url, "://")
+	brokerUp(t, addr)
 	var err error
 	if c.Conn, err = nats.Connect(url, options...); err != nil {
 		t.Fatal(err)
