@@ -64,7 +64,7 @@ func TestTemplatesWait(t *testing.T) {
 		}
 		yes.Store(false)
 		a := r.sender.Account("shop")
-		time.Sleep(a.TemplatesAt.Sub(time.Now()) + 3*time.Second)
+		time.Sleep(time.Until(a.TemplatesAt) + 3*time.Second)
 		r.settle()
 		sums, err := r.store.Ledger.Sums(t.Context())
 		if err != nil {
