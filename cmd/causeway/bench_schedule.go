@@ -27,7 +27,7 @@ const (
 const (
 	scheduleCallers  = 24               // connections that ask for messages
 	schedulePatience = 60 * time.Second // for the last messages
-	scheduleOften    = 250 * time.Millisecond
+	scheduleOften    = 50 * time.Millisecond
 )
 
 type scheduleOptions struct {
@@ -61,7 +61,7 @@ func (b *bench) scheduleCommand() *cobra.Command {
 	f.IntVar(&o.count, "count", 100_000, "messages")
 	f.DurationVar(&o.over, "over", 100*time.Second, "time over which they are due")
 	f.DurationVar(&o.lead, "lead", 0, "time before the first is due, for asking, killing and the acts while all wait; 0 measures what is needed")
-	f.IntVar(&o.samples, "samples", 50, "samples of each act while all wait; while they leave acts go round until the end")
+	f.IntVar(&o.samples, "samples", 200, "samples of each act while all wait; while they leave acts go round until the end")
 	return cmd
 }
 

@@ -13,7 +13,8 @@ import (
 // allocates as much. So half of it is done before, in moments in which nobody waits.
 const (
 	calmTick  = 25 * time.Millisecond
-	calmBytes = 256 << 10 // allocated in a tick at most; a callback takes 6 KiB, and what follows from it more
+	calmTicks = 2        // in a row
+	calmBytes = 64 << 10 // allocated in a tick at most: a callback a millisecond takes twice that, what follows from it more
 	calmLeast = 16 << 20
 )
 
@@ -23,6 +24,7 @@ func collectWhenCalm(ctx context.Context) error {
 	h := newHeap()
 	tick := time.NewTicker(calmTick)
 	defer tick.Stop()
+	calm := 0
 	for before := h.read(); ; {
 		select {
 		case <-ctx.Done():
@@ -30,10 +32,14 @@ func collectWhenCalm(ctx context.Context) error {
 		case <-tick.C:
 		}
 		now := h.read()
-		if now-before < calmBytes && h.halfway() {
+		if now-before < calmBytes {
+			calm++
+		} else {
+			calm = 0
+		}
+		if before = now; calm >= calmTicks && h.halfway() {
 			runtime.GC()
 		}
-		before = now
 	}
 }
 

@@ -118,7 +118,7 @@ func TestPause(t *testing.T) {
 // when the process dies in the middle of that; later it is handed out, once.
 func TestKillWhileAnOfferIsTakenBack(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 2s}\n"})
+	w := newWorld(t, worldOptions{apps: "  - {name: echo, ack_wait: 30s}\n"})
 	w.start("")
 	w.up()
 	for i := range 3 {
