@@ -130,6 +130,19 @@ func (b *botProcess) open() (events []string) {
 	return events
 }
 
+// cut lists the events that it had begun and not answered for sure when it died: the
+// answer to what ended in its last second may not have left.
+func (b *botProcess) cut() (events []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.calls {
+		if h := &b.calls[i]; h.End.IsZero() || !b.died.IsZero() && h.End.After(b.died.Add(-time.Second)) {
+			events = append(events, h.event())
+		}
+	}
+	return events
+}
+
 // kill ends it with SIGKILL, leave as an operator would; both wait for its end.
 func (b *botProcess) kill()  { b.end(syscall.SIGKILL) }
 func (b *botProcess) leave() { b.end(syscall.SIGTERM) }

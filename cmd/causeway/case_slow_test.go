@@ -38,9 +38,10 @@ func TestCase32SlowHandler(t *testing.T) {
 			w.until(time.Minute, "a worker is in the middle", func() bool {
 				slices.SortFunc(bots, func(a, b *botProcess) int { return len(b.open()) - len(a.open()) })
 				held = bots[0].open()
-				return bots[0].ended() > 0 && len(held) > 0
+				return bots[0].ended()+bots[1].ended() > 0 && len(held) > 0
 			})
 			c.end(bots[0])
+			held = append(held, bots[0].cut()...) // it may have begun more meanwhile
 			bots = append(bots, c.bot(w, c.takes))
 			w.settled(2 * time.Minute)
 			for n := range 3 {
