@@ -129,11 +129,10 @@ func (b *bench) dispatch(ctx context.Context, dir string, o dispatchOptions, r *
 }
 
 func newDispatchResult(w workload, o dispatchOptions, handler time.Duration) dispatchResult {
-	res := dispatchResult{
+	return dispatchResult{
 		Workload: w.name, Conversations: w.convs, Busiest: w.busiest, Events: len(w.order), Slots: o.slots,
 		HandlerMS: inMillis(handler), Rounds: o.rounds,
 	}
-	return res
 }
 
 func (r *dispatchResult) conclude(seconds []float64) {

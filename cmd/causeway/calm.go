@@ -10,7 +10,7 @@ import (
 // A collection of garbage takes half a core for 50 to 100 ms when 100,000 events wait,
 // and callbacks that come at the rate of a rush wait in line meanwhile. The runtime
 // begins one when the heap has grown to its goal, which is during a rush: nothing else
-// allocates as much. So half of it is done before, in moments in which nobody waits.
+// allocates as much. So one is made before, in a moment in which nobody waits.
 const (
 	calmTick  = 25 * time.Millisecond
 	calmTicks = 2        // in a row

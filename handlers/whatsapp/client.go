@@ -40,7 +40,7 @@ type Client struct {
 	egress *egress.Client
 	codes  codeTable
 
-	// The three pauses of the number: too fast, not healthy, not reachable.
+	// The pauses of the number: too fast, not healthy, not reachable, no templates.
 	throttled, unhealthy, unreached, templates egress.Pause
 
 	forms forms

@@ -100,8 +100,8 @@ func outboxOutcomes(w *world) {
 	w.balanced()
 }
 
-// outboxSpared: an attempt refused for the whole account, or all its templates, spends no try of its
-// message, also across a refusal of the message itself.
+// outboxSpared: an attempt refused for the whole account, or all its templates, spends no
+// try of its message, also across a refusal of the message itself.
 func outboxSpared(w *world) {
 	conv := w.say("a1", "1", "1")
 	for i, c := range []struct {

@@ -20,7 +20,7 @@ func (w *world) begun(key, asked string, moved ...string) store.Move {
 	return mv
 }
 
-// due wants messages to wait for a time.
+// dueAt wants messages to wait for a time.
 func (w *world) dueAt(at time.Time, ids ...string) {
 	w.Helper()
 	for _, id := range ids {
