@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -36,33 +37,21 @@ func Redact(text string, hide ...string) string {
 	return out
 }
 
+// longNumber is what may be a telephone number, in the digits of any script.
+var longNumber = regexp.MustCompile(`\p{Nd}{5,}`)
+
+// redactWord masks one word. The rules do not exclude each other: a message id
+// may stand in a URL's query, and a number in its path.
 func redactWord(w string) string {
-	if i := strings.Index(w, "wamid."); i >= 0 {
-		return w[:i] + "wamid.***"
-	}
 	if strings.Contains(w, "://") {
 		if i := strings.IndexByte(w, '?'); i >= 0 {
-			return w[:i] + "?***"
+			w = w[:i] + "?***"
 		}
 	}
-	var b strings.Builder
-	for len(w) > 0 {
-		n := 0
-		for n < len(w) && w[n] >= '0' && w[n] <= '9' {
-			n++
-		}
-		switch {
-		case n >= 5:
-			b.WriteString("***")
-		case n > 0:
-			b.WriteString(w[:n])
-		default:
-			_, n = utf8.DecodeRuneInString(w)
-			b.WriteString(w[:n])
-		}
-		w = w[n:]
+	if i := strings.Index(w, "wamid."); i >= 0 {
+		w = w[:i] + "wamid.***"
 	}
-	return b.String()
+	return longNumber.ReplaceAllString(w, "***")
 }
 
 // RetryAfter reads the header of that name, seconds or a date (RFC 9110,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -59,6 +60,10 @@ func TestRedact(t *testing.T) {
 		"code 1234 stays":                       "code 1234 stays",
 		"see https://x.test/a?token=1 now":      "see https://x.test/a?*** now",
 		"message wamid.HBgLMTU1NTAxMDA= gone":   "message wamid.*** gone",
+		"https://x.test/15550100025?a=1":        "https://x.test/***?***",
+		"https://x.test/a?t=1234&m=wamid.HBg":   "https://x.test/a?***",
+		"15550100025:wamid.HBgLMTU1NTAxMDA=":    "***:wamid.***",
+		"to ١٥٥٥٠١٠٠٠٢٥ or １５５５０１０":             "to *** or ***",
 		"line\nbreak\x00and\x1btab":             "line break and tab",
 		strings.Repeat("é", 300):                strings.Repeat("é", 200),
 		"bad \xff utf8":                         "bad utf8",
@@ -73,6 +78,9 @@ func FuzzRedact(f *testing.F) {
 	f.Add("Error validating access token TOKENMARK-1 for 15550100025", "TOKENMARK-1")
 	f.Add("wamid.TOKEN wamid.https://x?y", "TOKEN")
 	f.Add("\xff\xfe ****** 12345678", "***")
+	f.Add("00000://?", "")
+	f.Add("12345wamid.", "")
+	f.Add("１５５５０://?wamid.", "")
 	f.Fuzz(func(t *testing.T, text, hide string) {
 		got := Redact(text, hide)
 		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > maxDetail {
@@ -80,7 +88,7 @@ func FuzzRedact(f *testing.F) {
 		}
 		digits := 0
 		for _, r := range got {
-			if r < '0' || r > '9' {
+			if !unicode.IsDigit(r) {
 				digits = 0
 			} else if digits++; digits > 4 {
 				t.Errorf("a long number is left: %q", got)
