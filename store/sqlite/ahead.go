@@ -18,6 +18,10 @@ const aheadBytes = 1 << 20
 // SQLite takes zeros behind its last frame for the end of the log, as it does what an
 // earlier round left there. A commit that reaches over the end makes the log longer by
 // itself: one in many, of a log that has not been as long before.
+//
+// What SQLite leaves of a log that it cuts was written before. To write ahead of that
+// would make it too long once more, and each round would begin with a cut and a new mebibyte:
+// commits of up to 140 ms, of a ledger from which 1,100 messages left a second.
 type ahead struct {
 	path string   // of the log
 	f    *os.File // it stays the same file while a connection is open
@@ -25,7 +29,8 @@ type ahead struct {
 	grew func(size int64)
 }
 
-// keep writes ahead when SQLite has made the log longer. It is called between two
+// keep writes ahead when SQLite has made the log longer, and does nothing when it has
+// cut it. It is called between two
 // transactions. A failure is no fault: the disk is full or broken, and the commits tell.
 func (a *ahead) keep() {
 	if a.f == nil { // SQLite makes it at the first write
@@ -39,7 +44,11 @@ func (a *ahead) keep() {
 	if err != nil || i.Size() == a.size || i.Size() == 0 {
 		return
 	}
-	a.size = i.Size() // shorter, after SQLite cut it, or longer
+	cut := i.Size() < a.size
+	a.size = i.Size()
+	if cut {
+		return
+	}
 	if _, err := a.f.WriteAt(make([]byte, aheadBytes), a.size); err == nil && a.f.Sync() == nil {
 		a.size += aheadBytes
 	}
