@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
 	"github.com/causewayhq/causeway/gateway"
 	"github.com/causewayhq/causeway/handlers"
 	"github.com/causewayhq/causeway/handlers/whatsapp"
@@ -365,6 +368,40 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("given %q, got %q", given, got)
 		}
 		seen[got] = true
+	}
+}
+
+// A callback that is taken is named for who asks for it: its caller, or the log.
+func TestRequestIDOfATakenCallback(t *testing.T) {
+	body := []byte("{}")
+	for _, c := range []struct {
+		level zapcore.Level
+		given string
+		named bool
+	}{{zap.InfoLevel, "", false}, {zap.InfoLevel, "mine", true}, {zap.InfoLevel, "not a word", true}, {zap.DebugLevel, "", true}} {
+		f := open(t, func(o *handlers.Options) {
+			o.Log = o.Log.WithOptions(zap.IncreaseLevel(c.level))
+		})
+		h := http.Header{"X-Hub-Signature-256": {sign(body)}}
+		if c.given != "" {
+			h.Set("X-Request-Id", c.given)
+		}
+		res, _ := f.send(t, http.MethodPost, "/webhooks/whatsapp/meta", body, h)
+		got := res.Header.Get("X-Request-Id")
+		if res.StatusCode != http.StatusOK || (got != "") != c.named || c.given == "mine" && got != c.given {
+			t.Errorf("%+v: %d, named %q", c, res.StatusCode, got)
+		}
+		if lines := f.logs.FilterMessage("payload.archived").All(); c.level == zap.DebugLevel &&
+			(len(lines) != 1 || lines[0].ContextMap()["request"] != got) {
+			t.Errorf("the log has %v, the answer %q", lines, got)
+		}
+		// What is refused always has a name, the one in the log.
+		h.Set("X-Hub-Signature-256", "sha256=00")
+		res, _ = f.send(t, http.MethodPost, "/webhooks/whatsapp/meta", body, h)
+		got = res.Header.Get("X-Request-Id")
+		if lines := f.logs.FilterMessage("payload.refused").All(); got == "" || len(lines) != 1 || lines[0].ContextMap()["request"] != got {
+			t.Errorf("%+v: refused as %q, the log has %v", c, got, lines)
+		}
 	}
 }
 
