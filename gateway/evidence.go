@@ -81,6 +81,16 @@ type Judged struct {
 	// Woken are conversations whose head may have moved, Taken those that a colleague
 	// took over.
 	Woken, Taken []string
+	// Failed are messages of ours of which the platform says now that they failed.
+	Failed []FailedLater
+}
+
+// FailedLater is a message that the platform took, and of which it told in a status
+// that it failed: with a code of its own, that may be about more than the message.
+type FailedLater struct {
+	Platform, Account, Conv string
+	Code                    int
+	Began                   time.Time // its last attempt; zero when there is none
 }
 
 // Told is a change of a message for those who watch, with the dead letter that was made

@@ -160,7 +160,7 @@ func (a *app) wire() {
 		a.publisher.Kick()
 	}, o.Now)
 	a.judge = outbox.NewJudge(outbox.JudgeOptions{
-		Ledger: a.ledger, Takeover: a.takeover, Taken: func([]string) { a.tookOver() }, Wake: a.sender.Wake, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
+		Ledger: a.ledger, Takeover: a.takeover, Taken: func([]string) { a.tookOver() }, Failed: a.failedLater, Wake: a.sender.Wake, Boundary: o.Boundary, Now: o.Now, Log: o.Log,
 		Changed: func() { a.publisher.Kick(); a.publisher.KickStates(); a.results.Kick(); a.watchers() },
 	})
 	a.relay = relay.New(relay.Options{

@@ -387,3 +387,23 @@ func TestTemplatesWaitWhileAnswersGo(t *testing.T) {
 	w.does("accounts", "resume", "shop-a")
 	w.until(30*time.Second, "both templates are taken", func() bool { return len(accepted(w.calls("16660360001")))+len(accepted(w.calls("16660360002"))) == 2 })
 }
+
+// The same, told by the status of a template that was taken: the next one waits.
+func TestTemplatesWaitAfterAStatus(t *testing.T) {
+	begin(t)
+	w := newCase(t, worldOptions{})
+	w.wa.Faults().Remove("no statuses")
+	const body = `{"account":"shop-a","to":{"kind":"phone","value":"%s"},"content":{"type":"template","template":{"name":"hello_world","language":"en_US"}}}`
+	w.submit(fmt.Sprintf(body, "16660370001"))
+	w.until(30*time.Second, "the template is taken", func() bool { return len(accepted(w.calls("16660370001"))) == 1 })
+	w.taken(w.wa.StatusBody(w.calls("16660370001")[0].MessageID, "", "16660370001", "failed", 131048))
+	w.until(30*time.Second, "templates wait", func() bool {
+		return strings.Contains(w.does("accounts", "show", "shop-a"), "templates wait (131048), one is tried at 20")
+	})
+	w.submit(fmt.Sprintf(body, "16660370002"))
+	w.says("16660370003", "are you there?")
+	w.replied("16660370003", 1)
+	if n := len(w.calls("16660370002")); n != 0 {
+		t.Errorf("another template made %d calls", n)
+	}
+}

@@ -93,6 +93,30 @@ func (a *app) tryAccount(ctx context.Context, platform, name string) (code strin
 	return c.Code
 }
 
+// failedLater is for the judge: what messages that failed after they were taken say about
+// their accounts.
+func (a *app) failedLater(ctx context.Context, list []gateway.FailedLater) {
+	type told struct {
+		account, conv string
+		code          int
+	}
+	seen := make(map[told]bool)
+	for i := range list {
+		f := &list[i]
+		c, ok := a.dir.client(f.Platform, f.Account).(interface {
+			FailedLater(code int) (gateway.Outcome, bool)
+		})
+		key := told{f.Account, f.Conv, f.Code}
+		if !ok || seen[key] {
+			continue
+		}
+		seen[key] = true
+		if o, ok := c.FailedLater(f.Code); ok {
+			a.sender.Failed(ctx, f, &o)
+		}
+	}
+}
+
 // checkAccounts is doctor's look at what leaves.
 func (a *app) checkAccounts(d *diagnosis) {
 	for _, acc := range a.sender.Accounts() {

@@ -15,17 +15,62 @@ import (
 // the process dies before that is kept, the next call finds it out again; if it dies
 // behind it, the account is stopped and the attempt that told so is found open.
 func (s *Sender) learn(ctx context.Context, m *gateway.Message, began time.Time, o *gateway.Outcome) {
-	accounts := []string{m.Account}
-	if o.Share != "" {
-		for _, a := range s.o.Shares(m.Account, o.Share) {
-			if a != m.Account {
+	changed, stopped, went := s.pace.done(m, s.concerned(m.Account, o.Share), began, o, s.o.Now())
+	s.tellTemplates(stopped, went, o)
+	s.keep(ctx, changed...)
+}
+
+// concerned are an account and those that have something in common with it.
+func (s *Sender) concerned(account string, share gateway.Share) []string {
+	accounts := []string{account}
+	if share != "" {
+		for _, a := range s.o.Shares(account, share) {
+			if a != account {
 				accounts = append(accounts, a)
 			}
 		}
 	}
-	changed, stopped, went := s.pace.done(m, accounts, began, o, s.o.Now())
-	s.tellTemplates(stopped, went, o)
+	return accounts
+}
+
+// Failed learns from a message that failed after it was taken; o is what that says about
+// more than the message: a retry, as if the call had been answered so. For the message
+// itself it comes too late. What is older than laterMost says nothing about now.
+func (s *Sender) Failed(ctx context.Context, f *gateway.FailedLater, o *gateway.Outcome) {
+	now := s.o.Now()
+	if o.Kind != gateway.OutcomeRetry || now.Sub(f.Began) > laterMost {
+		return
+	}
+	changed, stopped := s.pace.failed(f, s.concerned(f.Account, o.Share), o, now)
+	s.tellTemplates(stopped, nil, o)
 	s.keep(ctx, changed...)
+}
+
+// laterMost is how long after an attempt its failure is believed to be about now.
+const laterMost = 10 * time.Minute
+
+// failed is done for what no call was answered with: it takes back no place.
+func (p *pace) failed(f *gateway.FailedLater, accounts []string, o *gateway.Outcome, now time.Time,
+) (changed []gateway.AccountHealth, stopped []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tooFast(f.Conv, o, now)
+	m := &gateway.Message{Account: f.Account, Conv: f.Conv}
+	for _, account := range accounts {
+		l := p.flow(account)
+		if stops, _ := l.learnTemplates(m, o, now); stops {
+			stopped = append(stopped, account)
+		}
+		// What began before the account was last known to be well, or to be stopped, is
+		// no news.
+		if o.Scope != gateway.ScopeAccount || f.Began.Before(l.healed) || l.kept.State.Stopped() {
+			continue
+		}
+		if l.refused(f.Began, o.Blame, o, now) {
+			changed = append(changed, l.toKeep(o))
+		}
+	}
+	return changed, stopped
 }
 
 // done takes back the place of a call and judges its outcome, for every account that
@@ -39,11 +84,7 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 	if o.Kind == gateway.OutcomeAccepted {
 		p.flow(m.Account).taken.add(now)
 	}
-	if o.Kind == gateway.OutcomeRetry && o.Scope == gateway.ScopePair && o.Blame == gateway.BlamePace {
-		for _, meter := range p.pairs[m.Conv] {
-			meter.spend(now)
-		}
-	}
+	p.tooFast(m.Conv, o, now)
 	for i, account := range accounts {
 		l := p.flow(account)
 		if i > 0 {
@@ -54,15 +95,29 @@ func (p *pace) done(m *gateway.Message, accounts []string, began time.Time, o *g
 		} else if goes {
 			went = map[string][]string{account: l.templatesGo()}
 		}
-		switch {
-		case !l.judge(m.Conv, began, o, now):
-		case o.Blame == gateway.BlamePace && !l.kept.State.Stopped():
-			changed = append(changed, l.note())
-		default:
-			changed = append(changed, l.kept)
+		if l.judge(m.Conv, began, o, now) {
+			changed = append(changed, l.toKeep(o))
 		}
 	}
 	return changed, stopped, went
+}
+
+// tooFast spends what a customer's limits had left when the platform says that it is
+// nothing. The caller holds mu.
+func (p *pace) tooFast(conv string, o *gateway.Outcome, now time.Time) {
+	if o.Kind == gateway.OutcomeRetry && o.Scope == gateway.ScopePair && o.Blame == gateway.BlamePace {
+		for _, meter := range p.pairs[conv] {
+			meter.spend(now)
+		}
+	}
+}
+
+// toKeep is the state of an account that an outcome has changed.
+func (l *flow) toKeep(o *gateway.Outcome) gateway.AccountHealth {
+	if o.Blame == gateway.BlamePace && !l.kept.State.Stopped() {
+		return l.note()
+	}
+	return l.kept
 }
 
 // probed asks the platform about a stopped account before a message is spent on it.
@@ -174,7 +229,7 @@ func (p *pace) resume(account string, now time.Time) (waited []string) {
 	if l.careful() {
 		l.refusedAt = now
 	}
-	l.heal()
+	l.heal(now)
 	l.part = 1
 	l.adjust(now)
 	return l.templatesGo()

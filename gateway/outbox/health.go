@@ -33,6 +33,8 @@ type health struct {
 	changed time.Time // up to when it grew
 	noted   bool      // that it is slowed is in the ledger
 
+	healed time.Time // when it was last let go again, having been stopped
+
 	failures int
 	failing  map[string]struct{} // conversations
 }
@@ -109,7 +111,7 @@ func (l *flow) judge(conv string, started time.Time, o *gateway.Outcome, now tim
 	}
 	l.refusedAt, l.ready = time.Time{}, time.Time{}
 	if changed = l.kept.State.Stopped(); changed {
-		l.heal()
+		l.heal(now)
 	} else if l.recover(now); l.noted && l.part >= 1 {
 		changed, l.noted = true, false
 	}
@@ -164,10 +166,10 @@ func probeWait(why gateway.Blame, failed int) time.Duration {
 }
 
 // heal lets everything leave again.
-func (l *flow) heal() {
+func (l *flow) heal(now time.Time) {
 	l.kept = gateway.AccountHealth{Account: l.name, State: gateway.AccountHealthy, KeyFP: l.kept.KeyFP}
 	l.until, l.ready = time.Time{}, time.Time{}
-	l.failures, l.failing, l.noted = 0, nil, false
+	l.failures, l.failing, l.noted, l.healed = 0, nil, false, now
 }
 
 // view is the state as it is shown.

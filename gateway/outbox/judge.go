@@ -14,7 +14,7 @@ type JudgeLedger interface {
 	Judge(ctx context.Context, now time.Time, limit int, rule func(platform, account string) gateway.Takeover) (gateway.Judged, error)
 }
 
-// JudgeOptions of a Judge; all required but Boundary and Taken.
+// JudgeOptions of a Judge; all required but Boundary, Taken and Failed.
 type JudgeOptions struct {
 	Ledger JudgeLedger
 	// Takeover is what an account does when a colleague writes.
@@ -25,6 +25,8 @@ type JudgeOptions struct {
 	Changed func()
 	// Taken is called with conversations that a colleague took over; may be nil.
 	Taken func(convs []string)
+	// Failed is called with messages that failed after they were taken; may be nil.
+	Failed func(ctx context.Context, list []gateway.FailedLater)
 	// Boundary is told each step.
 	Boundary func(step string)
 	Now      func() time.Time
@@ -36,7 +38,8 @@ type JudgeOptions struct {
 //
 // If the process dies before the commit, the evidence is parked still, and the
 // takeover not over. After it, nobody is woken or told: the sender begins with every
-// conversation that has something to send, and the publisher has its cursors.
+// conversation that has something to send, the publisher has its cursors, and of what
+// a failed message says about its account the next one tells again.
 type Judge struct {
 	o    JudgeOptions
 	kick chan struct{}
@@ -49,6 +52,9 @@ func NewJudge(o JudgeOptions) *Judge {
 	}
 	if o.Taken == nil {
 		o.Taken = func([]string) {}
+	}
+	if o.Failed == nil {
+		o.Failed = func(context.Context, []gateway.FailedLater) {}
 	}
 	return &Judge{o: o, kick: make(chan struct{}, 1)}
 }
@@ -77,6 +83,9 @@ func (j *Judge) Run(ctx context.Context) error {
 			j.o.Boundary("judge.judged")
 			if len(out.Taken) > 0 {
 				j.o.Taken(out.Taken)
+			}
+			if len(out.Failed) > 0 {
+				j.o.Failed(ctx, out.Failed)
 			}
 			j.o.Wake(out.Woken...)
 			j.o.Changed()

@@ -78,6 +78,32 @@ func TestDocumentedCodes(t *testing.T) {
 	}
 }
 
+// A code that came in the status of a message says the same of all but the message as
+// one that came in the answer; that a token is refused is not said so.
+func TestFailedLater(t *testing.T) {
+	t.Parallel()
+	for said, codes := range documented() {
+		more := strings.HasPrefix(said, "retry") && !strings.Contains(said, "credential")
+		for _, code := range codes {
+			if code == 131053 || code == 134101 { // about this message
+				more = false
+			}
+			c := newSender(t, "http://127.0.0.1:1", egress.Options{})
+			o, ok := c.FailedLater(code)
+			want := said
+			if o.Scope == gateway.ScopePair { // who waits is the customer, by the pace
+				want = strings.Replace(said, " 1s ", " 0s ", 1)
+			}
+			if ok != more || ok && (brief(o) != want || o.Code != strconv.Itoa(code) || o.Detail == "") {
+				t.Errorf("%d: %v, %s, want %v, %s", code, ok, brief(o), more, want)
+			}
+		}
+	}
+	if o, ok := newSender(t, "http://127.0.0.1:1", egress.Options{}).FailedLater(4711); ok {
+		t.Errorf("a code of no table: %+v", o)
+	}
+}
+
 // While a number may begin no conversation its tries become rarer, also when answers are
 // taken meanwhile; a template that is taken ends that.
 func TestTemplatesAreTriedMoreRarely(t *testing.T) {

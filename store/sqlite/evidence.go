@@ -117,6 +117,9 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time, rule func(pl
 		if wake == "" && e.Kind == gateway.KindEcho {
 			wake = e.Conv // an attempt may wait for the judgement
 		}
+		if err == nil {
+			err = failedLater(c, e, m, out)
+		}
 		return true, wake, err
 	case e.Kind == gateway.KindStatus && over:
 		return true, "", l.judged(c, e, gateway.JudgedForeign, nil, now)
@@ -139,6 +142,22 @@ func (l *Ledger) judge(c *conn, e *gateway.Evidence, now time.Time, rule func(pl
 	}
 	_, err = c.exec("UPDATE parked SET look_at = deadline WHERE n = ?", e.N)
 	return false, "", err
+}
+
+// failedLater notes a status that says why one of our messages failed.
+func failedLater(c *conn, e *gateway.Evidence, m *message, out *gateway.Judged) error {
+	st := &e.Status
+	if e.Kind != gateway.KindStatus || st.State != gateway.StatusFailed || len(st.Errors) == 0 || st.Errors[0].Code == 0 {
+		return nil
+	}
+	began, err := c.number("SELECT max(started_at) FROM attempt WHERE message = ?", m.ID)
+	if err != nil {
+		return err
+	}
+	out.Failed = append(out.Failed, gateway.FailedLater{
+		Platform: m.Platform, Account: m.Account, Conv: m.Conv, Code: st.Errors[0].Code, Began: fromNanos(began),
+	})
+	return nil
 }
 
 // unexplained is what an echo is that none of our messages explains: as its event

@@ -85,7 +85,7 @@ func evidenceNames(w *world) {
 }
 
 func evidenceForward(w *world) {
-	conv := w.say("a1", "1", "1")
+	conv, began := w.say("a1", "1", "1"), w.now
 	m := w.send(conv, gateway.Outcome{Kind: gateway.OutcomeAccepted, ExternalID: "w.1"})
 	for i, s := range []gateway.StatusState{gateway.StatusRead, gateway.StatusSent, gateway.StatusDelivered, gateway.StatusFailed, gateway.StatusRead} {
 		w.later(time.Second)
@@ -97,6 +97,9 @@ func evidenceForward(w *world) {
 	if got.Failed == nil || got.Failed.Code != 131026 {
 		w.Errorf("failed: %+v", got.Failed)
 	}
+	w.same("told of the failure", w.failed, []gateway.FailedLater{
+		{Platform: m.Platform, Account: m.Account, Conv: conv, Code: 131026, Began: began},
+	})
 	var told []gateway.StatusState
 	for _, c := range w.changes()[1:] {
 		told = append(told, c.Delivery)

@@ -24,6 +24,7 @@ type world struct {
 	seq uint64
 	// takeover is what every account does when a colleague writes; nothing, to begin with.
 	takeover gateway.Takeover
+	failed   []gateway.FailedLater // as told by judge
 }
 
 func (w *world) rule(string, string) gateway.Takeover { return w.takeover }
@@ -216,6 +217,7 @@ func (w *world) judge() (int, []string, time.Time) {
 	w.Helper()
 	out, err := w.l.Judge(w.ctx, w.now, 100, w.rule)
 	w.must(err)
+	w.failed = append(w.failed, out.Failed...)
 	return out.Done, out.Woken, out.Next
 }
 
