@@ -388,22 +388,45 @@ func TestTemplatesWaitWhileAnswersGo(t *testing.T) {
 	w.until(30*time.Second, "both templates are taken", func() bool { return len(accepted(w.calls("16660360001")))+len(accepted(w.calls("16660360002"))) == 2 })
 }
 
-// The same, told by the status of a template that was taken: the next one waits.
+// The same, told by the status of a template that was taken: the next one waits. When the
+// process dies before it has learned from the status, the next status tells again, and
+// the message that failed is failed all the same.
 func TestTemplatesWaitAfterAStatus(t *testing.T) {
-	begin(t)
-	w := newCase(t, worldOptions{})
-	w.wa.Faults().Remove("no statuses")
-	const body = `{"account":"shop-a","to":{"kind":"phone","value":"%s"},"content":{"type":"template","template":{"name":"hello_world","language":"en_US"}}}`
-	w.submit(fmt.Sprintf(body, "16660370001"))
-	w.until(30*time.Second, "the template is taken", func() bool { return len(accepted(w.calls("16660370001"))) == 1 })
-	w.taken(w.wa.StatusBody(w.calls("16660370001")[0].MessageID, "", "16660370001", "failed", 131048))
-	w.until(30*time.Second, "templates wait", func() bool {
-		return strings.Contains(w.does("accounts", "show", "shop-a"), "templates wait (131048), one is tried at 20")
-	})
-	w.submit(fmt.Sprintf(body, "16660370002"))
-	w.says("16660370003", "are you there?")
-	w.replied("16660370003", 1)
-	if n := len(w.calls("16660370002")); n != 0 {
-		t.Errorf("another template made %d calls", n)
+	t.Parallel()
+	for _, step := range []string{"", "judge.judged:1"} {
+		t.Run("dies at "+step, func(t *testing.T) {
+			begin(t)
+			w := newWorld(t, worldOptions{})
+			w.fault(sandbox.Fault{Name: "no statuses", Stage: sandbox.After, NoStatuses: true})
+			p := w.start(step)
+			w.up()
+			const body = `{"account":"shop-a","to":{"kind":"phone","value":"%s"},"content":{"type":"template","template":{"name":"hello_world","language":"en_US"}}}`
+			_, first, _ := w.submit(fmt.Sprintf(body, "16660370001"))
+			_, second, _ := w.submit(fmt.Sprintf(body, "16660370002"))
+			fails := func(id, who string) {
+				w.until(30*time.Second, "the template is taken", func() bool { return len(accepted(w.calls(who))) == 1 && w.message(id).State == "accepted" })
+				w.post(t.Context(), w.wa.StatusBody(w.calls(who)[0].MessageID, "", who, "failed", 131048))
+			}
+			shown := func() bool {
+				return strings.Contains(w.does("accounts", "show", "shop-a"), "templates wait (131048), one is tried at 20")
+			}
+			fails(first.ID, "16660370001")
+			if step != "" {
+				w.dies(p, step)
+				w.start("")
+				w.up()
+				if shown() || w.message(first.ID).Result != "failed" {
+					t.Errorf("after its death: %+v", w.message(first.ID))
+				}
+				fails(second.ID, "16660370002")
+			}
+			w.until(30*time.Second, "templates wait", shown)
+			w.submit(fmt.Sprintf(body, "16660370003"))
+			w.says("16660370004", "are you there?")
+			w.replied("16660370004", 1)
+			if n := len(w.calls("16660370003")); n != 0 {
+				t.Errorf("another template made %d calls", n)
+			}
+		})
 	}
 }

@@ -141,29 +141,17 @@ func (c *Client) refused(m *gateway.Message, resp *egress.Response, e *graphErro
 // FailedLater is what a code says about more than the message with whose status it came:
 // a retry, as the answer of a call with that code is. ok is false for one that is about
 // the message alone, or that no status can mean: a token that is refused is refused at
-// the call. Source: Meta, "Error codes": the same code comes in either way.
+// the call. It changes no pause: the status may be old, or one of hundreds. Source: Meta,
+// "Error codes": the same code comes in either way.
 func (c *Client) FailedLater(number int) (o gateway.Outcome, ok bool) {
-	code, known := c.codes.find(number)
-	var p *egress.Pause
-	switch {
-	case !known:
-		return o, false
-	case code.Class == ClassThrottle && code.Scope == gateway.ScopePair:
-	case code.Class == ClassThrottle, code.Class == ClassMaintenance:
-		p = &c.throttled
-	case code.Class == ClassTemplates:
-		p = &c.templates
-	case code.Class == ClassPolicy:
-		p = &c.unhealthy
-	default:
-		return o, false
+	code, _ := c.codes.find(number)
+	switch code.Class {
+	case ClassThrottle, ClassMaintenance, ClassTemplates, ClassPolicy:
+		return gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: code.Scope, Share: shareOf(number), Blame: code.Class.blame(),
+			Code: strconv.Itoa(number), Detail: code.Meaning, After: code.Wait}, true
+	case ClassCredential, ClassBusy, ClassPermanent, ClassTransient:
 	}
-	o = gateway.Outcome{Kind: gateway.OutcomeRetry, Scope: code.Scope, Share: shareOf(number), Blame: code.Class.blame(),
-		Code: strconv.Itoa(number), Detail: code.Meaning}
-	if p != nil {
-		o.After = p.Refused(c.egress.Now(), code.Wait)
-	}
-	return o, true
+	return gateway.Outcome{}, false
 }
 
 // faulty are the statuses that do not tell whether the request was taken.

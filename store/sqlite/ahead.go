@@ -30,8 +30,8 @@ type ahead struct {
 }
 
 // keep writes ahead when SQLite has made the log longer, and does nothing when it has
-// cut it. It is called between two
-// transactions. A failure is no fault: the disk is full or broken, and the commits tell.
+// cut it. It is called between two transactions. A failure is no fault: the disk is full
+// or broken, and the commits tell.
 func (a *ahead) keep() {
 	if a.f == nil { // SQLite makes it at the first write
 		f, err := os.OpenFile(a.path, os.O_RDWR, 0)
